@@ -68,11 +68,16 @@ def reopen(store: MemoryStore, note_id: str) -> Memory:
 
 def reject(store: MemoryStore, note_id: str) -> Memory:
     """Move a note to the trash, from where `restore` restores it."""
+    return store.delete(check_reject(store, note_id).id)
+
+
+def check_reject(store: MemoryStore, note_id: str) -> Memory:
+    """The note, if it can be rejected; raises the reason if it cannot."""
     if shared := store.shared.of([note_id] if note_id in _held(store) else ()):
         space = shared[note_id].space
         message = f"The note {note_id} is of the space {space}, and would be deleted for all of its members."
         raise InvalidArgument(message, f"Leave it, as it is not injected by itself, or: anamnesis delete {note_id}")
-    return store.delete(_waiting(store, note_id).id)
+    return _waiting(store, note_id)
 
 
 def _waiting(store: MemoryStore, note_id: str) -> Memory:

@@ -11,6 +11,7 @@ from tests.cli.command import Command
 from tests.dream.memory import TEXT, tree, write
 
 from anamnesis.dream import reviewing
+from anamnesis.store.shared_notes import Shared
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +88,27 @@ def test_a_rejection_is_remembered_whatever_happens_to_notes_and_index(anamnesis
     assert anamnesis("dream").code == 0
     assert keys(anamnesis) == [second]
     assert len(files(anamnesis)) == len(before)
+
+
+def test_all_rejects_no_note_of_a_teammate_and_a_named_one_stops_the_command_before_any_rejection(
+    anamnesis: Command,
+) -> None:
+    """It would be deleted for the whole team."""
+    with anamnesis.store() as store:
+        draft = store.write(type="semantic", title="Draft", body="An agent wrote this.", tags=["to-review"]).id
+        shared = store.write(type="semantic", title="Rule", body="A teammate wrote this.").id
+        store.shared.record([Shared(shared, "core", "mate")])
+    before = [each["id"] for each in anamnesis("review", "--json").json]
+    assert len(before) == 4
+    refused = anamnesis("review", keys(anamnesis)[0], draft, shared, "--reject")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "would be deleted for all" in refused.err
+    assert [each["id"] for each in anamnesis("review", "--json").json] == before
+    done = anamnesis("review", "--all", "--reject", "--json")
+    assert done.code == 0
+    assert {each["id"] for each in done.json} == {*before} - {shared}
+    assert done.err.startswith(f"Skipped: The note {shared} ")
+    assert [each["id"] for each in anamnesis("review", "--json").json] == [shared]
 
 
 def test_what_is_for_later_is_listed_again_in_a_week(anamnesis: Command) -> None:

@@ -1,4 +1,4 @@
-"""Random edits by several machines, and what has to hold after them."""
+"""Random edits by several machines, and the invariants after them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from anamnesis.notes.spaces import with_space
 
 EDITS = int(os.environ.get("ANAMNESIS_EDITS", "120"))
 SEED = int(os.environ.get("ANAMNESIS_SEED", "1"))
-# The title of notes that are never moved or deleted.
+# The title of notes that no edit moves or deletes.
 PRIVATE = "private"
 
 
 def edit_at_random(machines: Sequence[Machine], chance: random.Random, edits: int) -> set[str]:
-    """Edit notes and exchange them, both at random; the lines that nobody deleted. All lines are unique."""
-    said: set[str] = set()
+    """Edit and exchange notes at random; returns the lines that nobody deleted. All lines are unique."""
+    written: set[str] = set()
     for number in range(edits):
-        edit_once(chance.choice(machines), chance, said, number)
+        edit_once(chance.choice(machines), chance, written, number)
         if chance.random() < 0.4:
             chance.choice(machines).sync()
-    return said
+    return written
 
 
-def check_convergence(machines: Sequence[Machine], said: set[str]) -> None:
-    """All machines of a user have the same files in the end, and no line is lost."""
+def check_convergence(machines: Sequence[Machine], written: set[str]) -> None:
+    """After some exchanges, all machines of a user have the same files, and no line is lost."""
     for _ in range(4):
         for each in machines:
             assert each.sync().reached
@@ -35,27 +35,27 @@ def check_convergence(machines: Sequence[Machine], said: set[str]) -> None:
         texts = [{note: each.text(note) for note in each.bodies()} for each in machines if each.user == user]
         assert all(text == texts[0] for text in texts)
     kept = {line for each in machines for text in each.bodies().values() for line in text.splitlines()}
-    assert said - kept == set()
+    assert written - kept == set()
     assert not [reason for each in machines for reason in each.reasons()]
 
 
 def edit_once(
-    machine: Machine, chance: random.Random, said: set[str], number: int, spaces: Sequence[str] = ("core", "~you")
+    machine: Machine, chance: random.Random, written: set[str], number: int, spaces: Sequence[str] = ("core", "~you")
 ) -> None:
-    """Make one edit at random. `said` gets a line when it is written, and loses those of a note before its deletion."""
+    """Make one random edit. Adds a written line to `written`; removes the lines of a note before its deletion."""
     notes = [note for note in machine.notes() if note.title != PRIVATE]
     line = f"line {number} of {machine.settings.machine_id}"
     kind = chance.random()
     if not notes or kind < 0.25:
         machine.write(line, title=f"T{number}", project=chance.choice(["global", "acme"]))
-        said.add(line)
+        written.add(line)
         return
     note = chance.choice(notes)
     if kind < 0.75:
         lines = note.body.splitlines()
         lines.insert(chance.randrange(len(lines) + 1), line)
         machine.store.update(note.id, body="\n".join(lines))
-        said.add(line)
+        written.add(line)
     elif kind < 0.85:
         machine.store.update(note.id, title=f"T{number}", tags=[*note.tags, f"t{number}"])
     elif kind < 0.95:
@@ -64,5 +64,5 @@ def edit_once(
     elif kind < 0.97:
         machine.store.update(note.id, type=chance.choice(["semantic", "procedural"]))
     else:
-        said.difference_update(note.body.splitlines())
+        written.difference_update(note.body.splitlines())
         machine.store.delete(note.id)

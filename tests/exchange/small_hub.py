@@ -1,4 +1,4 @@
-"""A hub of the same contract in memory, over real HTTP, that can be cut off before or after it has done something."""
+"""An in-memory hub with the real HTTP API, whose connections can break before or after a request is handled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Space:
-    """The versions of notes, and who may do what."""
+    """The versions of notes, and the roles of the members."""
 
     members: dict[str, str]
     projects: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Space:
 
 
 class SmallHub:
-    """Users are their tokens. `cut` is asked at each request, before and after it, whether the connection breaks."""
+    """A user's token is the name. `cut(path, "before" or "after")` decides whether a request's connection breaks."""
 
     def __init__(self) -> None:
         self.id = "hub-one"
@@ -110,7 +110,7 @@ class SmallHub:
         self.spaces[f"~{name}"] = Space({name: "owner"})
 
     def put(self, space: str, note: str, text: str | None, author: str = "mate") -> int:
-        """A change as another client makes it."""
+        """Change a note as another client would."""
         with self.lock:
             held = self.spaces[space]
             held.seq += 1
@@ -171,6 +171,8 @@ class SmallHub:
         result: Json = {"space": name, "id": note}
         if name not in seen or seen[name].members[user] == "reader":
             return {**result, "refused": f"You may not write {name}."}
+        if change.get("space_id", seen[name].id) != seen[name].id:
+            return {**result, "refused": f"The space {name} is another one.", "space_id": seen[name].id}
         if text is not None and "REFUSE" in text:
             return {**result, "refused": "Not this one."}
         is_redacted = False

@@ -1,4 +1,4 @@
-"""What the network can answer instead of a hub: each case is one sentence, and the token goes nowhere else."""
+"""Every wrong answer of the network is one clear sentence, and the token is sent to the hub only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOKEN = "anh_secret"
 
 @contextmanager
 def answering(status: int, body: bytes, secure: Path | None = None, **headers: str) -> Iterator[tuple[str, list[str]]]:
-    """A server that always answers this; its address, and the requests that it got."""
+    """Run a server with one fixed answer; yields its address and the requests that it received."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,22 +56,22 @@ def answering(status: int, body: bytes, secure: Path | None = None, **headers: s
         server.server_close()
 
 
-def asked(url: str) -> object:
+def ask(url: str) -> object:
     with HubClient(parse_address(url), TOKEN, timeout=5) as client:
         return client.me()
 
 
 def test_a_redirect_is_not_followed() -> None:
     with answering(200, b"{}") as (other, seen), answering(302, b"", Location=f"{other}/v1/me") as (url, _):
-        with pytest.raises(HubRefused, match="sends on to"):
-            asked(url)
+        with pytest.raises(HubRefused, match="redirects to"):
+            ask(url)
         assert seen == []
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused() -> None:
+def test_a_self_signed_certificate_is_refused() -> None:
     with answering(200, b"{}", secure=PEM) as (url, seen):
         with pytest.raises(HubRefused, match="certificate of localhost is not valid: self") as refused:
-            asked(url)
+            ask(url)
         assert "SSL_CERT_FILE" in refused.value.hint
         assert seen == []
 
@@ -79,7 +79,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused() -> None:
 def test_a_certificate_of_a_known_authority_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(PEM))
     with answering(200, b'{"user": "you"}', secure=PEM) as (url, _):
-        assert asked(url) == {"user": "you"}
+        assert ask(url) == {"user": "you"}
 
 
 @pytest.mark.parametrize(
@@ -93,50 +93,50 @@ def test_a_certificate_of_a_known_authority_is_accepted(monkeypatch: pytest.Monk
         (429, b'{"error": "Too many requests."}', HubUnreachable, "Too many requests"),
     ],
 )
-def test_every_answer_that_is_no_success_is_a_sentence(status: int, body: bytes, kind: type, words: str) -> None:
+def test_every_unsuccessful_answer_is_a_sentence(status: int, body: bytes, kind: type, words: str) -> None:
     with answering(status, body) as (url, _), pytest.raises(kind, match=words):
-        asked(url)
+        ask(url)
 
 
-def test_an_answer_that_ends_too_early_is_a_connection_that_broke() -> None:
-    """It says nothing about what answers there, and the next sync tries again."""
+def test_a_truncated_answer_counts_as_a_broken_connection() -> None:
+    """The next sync retries: the server may well be a hub."""
     headers = {"Content-Length": "15", "Connection": "close"}
     with (
         answering(200, b'{"user": "y', None, **headers) as (url, _),
-        pytest.raises(HubUnreachable, match="hung up in the middle of its answer"),
+        pytest.raises(HubUnreachable, match="closed the connection during its answer"),
     ):
-        asked(url)
+        ask(url)
 
 
-def test_http_where_https_is_spoken_and_the_other_way_round() -> None:
+def test_a_hub_without_tls_and_a_closed_port_are_told_apart() -> None:
     with answering(200, b"{}") as (url, _), pytest.raises(HubRefused, match="does not speak TLS"):
-        asked(url.replace("http:", "https:"))
+        ask(url.replace("http:", "https:"))
     with pytest.raises(HubUnreachable, match="cannot be reached"):
-        asked("http://127.0.0.1:1")
+        ask("http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
     "url", ["http://hub.example", "ftp://x", "https://", "https://u:p@x", "https://x/?q", "https://x:99999", "a b"]
 )
-def test_addresses_that_are_refused(url: str) -> None:
+def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_address(url)
 
 
-def test_addresses_as_people_write_them() -> None:
+def test_addresses_are_normalised() -> None:
     assert parse_address("hub.example").url == "https://hub.example"
     assert parse_address("https://hub.example:8437/team/").url == "https://hub.example:8437/team"
     assert parse_address("http://[::1]:8437").url == "http://[::1]:8437"
     assert parse_address("http://hub.example", insecure=True).url == "http://hub.example"
 
 
-def test_the_token_is_in_no_description() -> None:
+def test_no_repr_contains_the_token() -> None:
     account = Account("https://x", TOKEN, "you", "h")
     client = HubClient(parse_address("https://x"), TOKEN)
     assert TOKEN not in f"{account!r}{account}{client!r}{client}"
 
 
-def test_a_connection_that_the_hub_has_closed_is_opened_again() -> None:
+def test_a_connection_that_the_hub_closed_is_reopened() -> None:
     with answering(200, b'{"user": "you"}') as (url, seen), HubClient(parse_address(url), TOKEN, timeout=5) as client:
         client.me()
         assert client._connection

@@ -1,4 +1,4 @@
-"""Notes between machines through a hub: nothing is lost, and whatever meets is merged."""
+"""Exchange of notes between machines through a hub: nothing is lost, and concurrent changes are merged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_an_exchange_with_nothing_to_do_is_one_request(machine: Machines, hub: S
     assert hub.requests == ["/v1/sync"]
 
 
-def test_our_own_changes_do_not_come_back(machine: Machines, hub: SmallHub) -> None:
+def test_our_own_changes_are_not_received_again(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     for number in range(3):
         one.write(f"body {number}")
@@ -42,7 +42,7 @@ def test_our_own_changes_do_not_come_back(machine: Machines, hub: SmallHub) -> N
     assert one.standing().spaces[0].cursor == hub.spaces["~you"].seq == 3
 
 
-def test_changes_and_deletions_travel_and_the_deleted_go_to_the_trash(machine: Machines) -> None:
+def test_changes_and_deletions_are_exchanged_and_deleted_notes_go_to_the_trash(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     kept, gone = one.write("kept"), one.write("gone")
     one.sync(), two.sync()
@@ -57,7 +57,7 @@ def test_changes_and_deletions_travel_and_the_deleted_go_to_the_trash(machine: M
     assert two.bodies() == {kept: "changed", gone: "gone"}
 
 
-def test_changes_of_different_lines_are_merged(machine: Machines) -> None:
+def test_changes_to_different_lines_are_merged(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     note = one.write("a\nb\nc\nd\ne")
     one.sync(), two.sync()
@@ -68,7 +68,7 @@ def test_changes_of_different_lines_are_merged(machine: Machines) -> None:
     assert one.text(note) == two.text(note)
 
 
-def test_changes_of_the_same_line_keep_both_versions(machine: Machines) -> None:
+def test_changes_to_the_same_line_keep_both_versions(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     note = one.write("a")
     one.sync(), two.sync()
@@ -113,7 +113,7 @@ def test_a_machine_local_note_never_leaves_and_one_that_becomes_local_is_deleted
     assert two.bodies() == {}
 
 
-def test_a_note_without_front_matter_travels_and_keeps_its_file(machine: Machines) -> None:
+def test_a_note_without_front_matter_is_exchanged_and_its_file_stays_as_it_is(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     file = one.store.memory_dir / "semantic" / "shopping list.md"
     file.parent.mkdir(exist_ok=True)
@@ -129,7 +129,7 @@ def test_a_note_without_front_matter_travels_and_keeps_its_file(machine: Machine
 
 
 @pytest.mark.parametrize("text", ["\ufeff", "\r\n", "aliases: [x]"], ids=["bom", "crlf", "foreign"])
-def test_texts_travel_byte_for_byte(machine: Machines, text: str) -> None:
+def test_texts_are_exchanged_byte_for_byte(machine: Machines, text: str) -> None:
     one, two = machine("one"), machine("two")
     note = one.write("a\nb")
     path = one.store.root / (one.store.file(note) or pytest.fail()).path
@@ -142,7 +142,7 @@ def test_texts_travel_byte_for_byte(machine: Machines, text: str) -> None:
     assert (two.store.root / (two.store.file(note) or pytest.fail()).path).read_bytes() == changed.encode()
 
 
-def test_an_edit_in_place_is_noticed(machine: Machines, hub: SmallHub) -> None:
+def test_an_edit_in_place_is_sent(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     note = one.write("before")
     one.sync()
@@ -155,7 +155,7 @@ def test_an_edit_in_place_is_noticed(machine: Machines, hub: SmallHub) -> None:
     assert "after, in place" in (hub.text("~you", note) or "")
 
 
-def test_a_file_that_is_edited_meanwhile_is_never_overwritten(machine: Machines, hub: SmallHub) -> None:
+def test_a_file_that_is_edited_during_an_exchange_is_merged_not_overwritten(machine: Machines, hub: SmallHub) -> None:
     one, two = machine("one"), machine("two")
     note = one.write("a\nb\nc\nd\ne")
     one.sync(), two.sync()
@@ -205,7 +205,7 @@ def test_a_secret_is_redacted_at_the_hub_and_then_here(machine: Machines, hub: S
     assert one.sync().sent.total == 0
 
 
-def test_a_refused_text_waits_and_is_sent_once_it_changed(machine: Machines, hub: SmallHub) -> None:
+def test_a_refused_text_stays_queued_and_is_sent_after_an_edit(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     note = one.write("REFUSE me")
     assert one.sync().waiting == 1
@@ -230,7 +230,7 @@ def test_notes_of_a_space_reach_its_members_and_nobody_else(machine: Machines, h
     assert [*hub.spaces["~you"].live()] == [own]
 
 
-def test_a_readers_edit_stays_here_and_meets_later_versions(machine: Machines, hub: SmallHub) -> None:
+def test_a_readers_edit_stays_local_and_later_versions_are_merged_into_it(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "reader"})
     one, two = machine("one"), machine("two", "mate")
     note = one.write("a\nb\nc\nd\ne")
@@ -248,7 +248,7 @@ def test_a_readers_edit_stays_here_and_meets_later_versions(machine: Machines, h
     assert two.reasons() == []
 
 
-def test_a_note_that_names_another_space_moves_there_also_on_other_machines(machine: Machines, hub: SmallHub) -> None:
+def test_a_note_that_names_another_space_moves_there_on_all_machines(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one, two, three = machine("one"), machine("two"), machine("three", "mate")
     note = one.write("a")
@@ -267,7 +267,7 @@ def test_a_note_that_names_another_space_moves_there_also_on_other_machines(mach
     assert len(three.store.trashed()) == 1
 
 
-def test_a_project_that_is_given_to_a_space_takes_its_notes_along(machine: Machines, hub: SmallHub) -> None:
+def test_the_notes_of_a_project_move_to_the_space_it_is_given_to(machine: Machines, hub: SmallHub) -> None:
     one, two = machine("one"), machine("two", "mate")
     note, other = one.write("a", project="acme/web"), one.write("b")
     one.sync()
@@ -284,7 +284,7 @@ def test_a_project_that_is_given_to_a_space_takes_its_notes_along(machine: Machi
     assert two.bodies() == {note: "A", new: "c"}, "a note stays where it is until it names another space"
 
 
-def test_who_is_removed_from_a_space_keeps_the_notes_and_is_told(machine: Machines, hub: SmallHub) -> None:
+def test_a_removed_member_keeps_the_notes_and_gets_a_message(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one, two = machine("one"), machine("two", "mate")
     note = one.write("a")
@@ -302,7 +302,7 @@ def test_who_is_removed_from_a_space_keeps_the_notes_and_is_told(machine: Machin
     assert "mine" in (hub.text("core", note) or "")
 
 
-def test_a_note_for_a_space_that_does_not_exist_waits(machine: Machines, hub: SmallHub) -> None:
+def test_a_note_for_a_missing_space_stays_queued(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     note = one.write("a")
     one.store.update(note, extra=with_space(one.store.get(note), "core").extra)
@@ -314,7 +314,7 @@ def test_a_note_for_a_space_that_does_not_exist_waits(machine: Machines, hub: Sm
     assert [*hub.spaces["core"].live()] == [note]
 
 
-def test_the_other_version_of_a_conflict_goes_where_the_note_is(machine: Machines, hub: SmallHub) -> None:
+def test_the_other_version_of_a_conflict_goes_to_the_space_of_the_note(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"}, ["acme"])
     one, two = machine("one"), machine("two", "mate")
     note = one.write("a", project="acme")
@@ -329,7 +329,7 @@ def test_the_other_version_of_a_conflict_goes_where_the_note_is(machine: Machine
     assert one.bodies() == two.bodies()
 
 
-def test_a_home_that_lost_its_notes_gets_them_back(machine: Machines, hub: SmallHub) -> None:
+def test_a_home_that_lost_its_files_receives_them_again(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     for number in range(30):
         one.write(f"note {number}")
@@ -338,12 +338,12 @@ def test_a_home_that_lost_its_notes_gets_them_back(machine: Machines, hub: Small
     for file in one.store.memory_dir.rglob("*.md"):
         file.unlink()
     done = one.sync()
-    assert "30 notes missing here came back" in done.detail
+    assert "30 notes missing here were restored" in done.detail
     assert one.bodies() == before
     assert len(hub.spaces["~you"].live()) == 30
 
 
-def test_many_notes_that_were_deleted_by_a_person_are_deleted_at_the_hub(machine: Machines, hub: SmallHub) -> None:
+def test_many_notes_that_a_person_deleted_are_deleted_at_the_hub(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     for number in range(30):
         one.write(f"note {number}")
@@ -354,7 +354,7 @@ def test_many_notes_that_were_deleted_by_a_person_are_deleted_at_the_hub(machine
     assert not hub.spaces["~you"].live()
 
 
-def test_a_lost_index_and_a_lost_record_lose_nothing(machine: Machines, hub: SmallHub, tmp_path: Path) -> None:
+def test_a_lost_index_or_hub_db_loses_nothing(machine: Machines, hub: SmallHub, tmp_path: Path) -> None:
     one, two = machine("one"), machine("two")
     note, gone = one.write("a\nb\nc\nd\ne"), one.write("gone")
     one.sync(), two.sync()
@@ -370,7 +370,7 @@ def test_a_lost_index_and_a_lost_record_lose_nothing(machine: Machines, hub: Sma
     assert "a\nb\nc\nd\nE" in one.bodies().values()
 
 
-def test_another_hub_starts_afresh_and_gets_no_notes_of_the_first_ones_spaces(machine: Machines, hub: SmallHub) -> None:
+def test_another_hub_gets_no_notes_of_shared_spaces_of_the_first(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer"})
     other = SmallHub()
     try:
@@ -393,7 +393,7 @@ def test_another_hub_starts_afresh_and_gets_no_notes_of_the_first_ones_spaces(ma
         other.close()
 
 
-def test_a_hub_that_was_restored_gets_back_what_it_lost(machine: Machines, hub: SmallHub) -> None:
+def test_a_restored_hub_receives_the_notes_that_its_backup_lacks(machine: Machines, hub: SmallHub) -> None:
     one, two = machine("one"), machine("two")
     old = one.write("old")
     one.sync(), two.sync()
@@ -409,7 +409,7 @@ def test_a_hub_that_was_restored_gets_back_what_it_lost(machine: Machines, hub: 
     assert len(hub.spaces["~you"].live()) == len(one.bodies())
 
 
-def test_a_purged_note_does_not_come_back_and_goes_at_the_hub(machine: Machines, hub: SmallHub) -> None:
+def test_a_purged_note_stays_away_and_is_deleted_at_the_hub(machine: Machines, hub: SmallHub) -> None:
     from anamnesis.store.purging import purge
 
     one, two = machine("one"), machine("two")
@@ -436,7 +436,7 @@ def test_pages_of_several_spaces_are_all_received(machine: Machines, hub: SmallH
     assert two.bodies() == one.bodies()
 
 
-def test_an_hour_or_a_day_of_difference_between_clocks_loses_nothing(machine: Machines) -> None:
+def test_different_clocks_lose_nothing(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     note = one.write("a\nb\nc\nd\ne")
     one.sync(), two.sync()
@@ -451,7 +451,7 @@ def test_an_hour_or_a_day_of_difference_between_clocks_loses_nothing(machine: Ma
     assert one.bodies() == two.bodies() == {note: "A\nb\nc\nd\nE"}
 
 
-def test_files_of_an_exchange_are_closed_to_others(machine: Machines) -> None:
+def test_only_the_owner_can_read_the_files_of_an_exchange(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     one.write("a")
     one.sync(), two.sync()

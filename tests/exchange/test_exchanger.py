@@ -1,4 +1,4 @@
-"""The daemon exchanges notes by itself: after changes on either side."""
+"""The daemon exchanges notes after changes on either side, without a command."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from tests.exchange.conftest import Machines
 from tests.exchange.small_hub import SmallHub
 from tests.waiting import wait_until
 
-from anamnesis.daemon.exchanger import Exchanger, Rhythm
+from anamnesis.daemon.exchanger import Exchanger, Intervals
 from anamnesis.exchange.login import log_out
 from anamnesis.vault import Vault
 
-_QUICK = Rhythm(look=0.05, quiet=0.05, pause=600, longest=1)
+_QUICK = Intervals(poll=0.05, debounce=0.05, idle=600, backoff=1)
 
 
 def test_a_change_on_either_side_is_exchanged_without_a_command(machine: Machines, hub: SmallHub) -> None:

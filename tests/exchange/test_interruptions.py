@@ -1,4 +1,4 @@
-"""Exchanges that are cut off or killed: the next one finds what was done, and nothing is lost."""
+"""Interrupted and killed exchanges: the next one completes them, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from anamnesis.notes.spaces import with_space
 from anamnesis.store import MemoryStore
 from anamnesis.sync.failure import HUB, last_failure
 
-# Kills after so many operations more each time; ANAMNESIS_KILL_STEP=1 tries all of them.
+# The number of operations between two tested kill points; ANAMNESIS_KILL_STEP=1 tests all of them.
 STEP = int(os.environ.get("ANAMNESIS_KILL_STEP", "37"))
 
 
-def test_offline_is_a_result_with_a_sentence_and_everything_is_sent_later(machine: Machines, hub: SmallHub) -> None:
+def test_an_unreachable_hub_is_a_result_and_the_notes_are_sent_later(machine: Machines, hub: SmallHub) -> None:
     one, two = machine("one"), machine("two")
     note = one.write("a")
     hub.cut = lambda _path, _when: True
@@ -37,7 +37,7 @@ def test_offline_is_a_result_with_a_sentence_and_everything_is_sent_later(machin
     assert two.bodies() == {note: "a"}
 
 
-def test_an_answer_that_was_lost_is_not_a_second_change(machine: Machines, hub: SmallHub) -> None:
+def test_a_lost_answer_does_not_cause_a_second_version(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     note = one.write("a")
     hub.cut = lambda path, when: path == "/v1/changes" and when == "after"
@@ -64,8 +64,8 @@ def test_a_move_whose_answer_was_lost_leaves_the_note_in_one_space(machine: Mach
     assert hub.text("~you", note) is None
 
 
-def _busy(one: Machine, two: Machine, hub: SmallHub) -> dict[str, str]:
-    """Something of everything on both sides of `one`; the notes by what became of them."""
+def _change_everything(one: Machine, two: Machine, hub: SmallHub) -> dict[str, str]:
+    """Make every kind of change at the hub and on `one`; returns the notes by kind."""
     names = ("merged", "conflict", "deleted there", "deleted here", "changed there", "moved")
     notes = {name: one.write("a\nb\nc\nd\ne", title=name) for name in names}
     one.sync(), two.sync()
@@ -105,7 +105,7 @@ def test_an_exchange_can_be_killed_at_any_moment(
 ) -> None:
     hub.spaces["core"] = Space({"you": "writer"})
     one, two = machine("one"), machine("two")
-    notes = _busy(one, two, hub)
+    notes = _change_everything(one, two, hub)
     one.store.close()
     two.store.close()
     states = {name: (space.seq, {n: [*v] for n, v in space.versions.items()}) for name, space in hub.spaces.items()}
@@ -125,7 +125,7 @@ def test_an_exchange_can_be_killed_at_any_moment(
                 exchange_notes(store, one.settings)
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # the hub's thread is not that of the child
+            warnings.simplefilter("ignore", DeprecationWarning)  # the child does not use the hub's thread
             killed = wait_for(fork(work, moment))
         with MemoryStore(tmp_path / "one") as store, MemoryStore(tmp_path / "two") as other:
             first = Machine("you", store, one.settings)
@@ -136,14 +136,14 @@ def test_an_exchange_can_be_killed_at_any_moment(
 
 
 def test_random_edits_by_five_machines_converge_and_lose_no_line(machine: Machines, hub: SmallHub) -> None:
-    """Requests and answers are lost now and then; ANAMNESIS_EDITS and ANAMNESIS_SEED ask for more and for others."""
+    """Some requests and answers are lost. ANAMNESIS_EDITS and ANAMNESIS_SEED set the number and choice of edits."""
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     machines = [*map(machine, "abc"), machine("d", "mate"), machine("e", "mate")]
     chance = random.Random(SEED)
     hub.cut = lambda _path, _when: chance.random() < 0.03
-    said = edit_at_random(machines, chance, EDITS)
+    written = edit_at_random(machines, chance, EDITS)
     hub.cut = lambda _path, _when: False
-    check_convergence(machines, said)
-    assert said <= {
+    check_convergence(machines, written)
+    assert written <= {
         line for space in hub.spaces.values() for text in space.live().values() for line in text.split("\n")
     }

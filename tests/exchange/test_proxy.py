@@ -1,4 +1,4 @@
-"""The way to a hub through an HTTP proxy: a tunnel for https, and which hubs are reached without one."""
+"""Connections to a hub through an HTTP proxy: a tunnel for https, and the exceptions of NO_PROXY."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANSWER = b'{"user": "you"}'
 
 
 class Seen:
-    """What a proxy has seen: the requests, and their headers."""
+    """The requests and the last headers that a proxy received."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
@@ -32,7 +32,7 @@ class Seen:
 
 @contextmanager
 def proxying(port: int, password: str = "") -> Iterator[tuple[str, Seen]]:
-    """A proxy that finds every host at this port of the machine; its host and port, and what it has seen."""
+    """Run a proxy that connects every host name to this local port; yields its host and port, and what it received."""
     seen = Seen()
 
     class Handler(BaseHTTPRequestHandler):
@@ -87,7 +87,7 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
         pass
 
 
-def asked(url: str, proxies: Proxies) -> object:
+def ask(url: str, proxies: Proxies) -> object:
     with HubClient(parse_address(url, insecure=True), TOKEN, timeout=5, proxies=proxies) as client:
         return client.me()
 
@@ -98,26 +98,26 @@ def test_https_goes_through_a_tunnel_and_the_proxy_sees_no_token(monkeypatch: py
         answering(200, _ANSWER, secure=PEM) as (url, got),
         proxying(int(url.rpartition(":")[2]), "Basic bWU6c2VjcmV0IQ==") as (proxy, seen),
     ):
-        assert asked("https://hub.example", Proxies(https=f"http://me:secret%21@{proxy}")) == {"user": "you"}
+        assert ask("https://hub.example", Proxies(https=f"http://me:secret%21@{proxy}")) == {"user": "you"}
         assert got == ["/v1/me"]
         assert seen.requests == ["CONNECT hub.example:443"]
         assert TOKEN not in seen.headers
         with pytest.raises(HubUnreachable, match=f"through the proxy {proxy}: .*407"):
-            asked("https://hub.example", Proxies(https=f"http://{proxy}"))
+            ask("https://hub.example", Proxies(https=f"http://{proxy}"))
 
 
-def test_http_names_the_whole_address() -> None:
+def test_an_http_request_through_a_proxy_has_the_full_url() -> None:
     with proxying(0) as (proxy, seen):
-        assert asked("http://hub.example:8437/team", Proxies(http=proxy)) == {"user": "you"}
+        assert ask("http://hub.example:8437/team", Proxies(http=proxy)) == {"user": "you"}
         assert seen.requests == ["GET http://hub.example:8437/team/v1/me"]
         assert "Host: hub.example:8437" in seen.headers
-    with proxying(0, "Basic no") as (proxy, _), pytest.raises(HubRefused, match="wants a user and a password"):
-        asked("http://hub.example", Proxies(http=proxy))
+    with proxying(0, "Basic no") as (proxy, _), pytest.raises(HubRefused, match="requires a user and a password"):
+        ask("http://hub.example", Proxies(http=proxy))
 
 
-def test_a_proxy_that_is_not_there_is_named() -> None:
+def test_an_unreachable_proxy_is_named() -> None:
     with pytest.raises(HubUnreachable, match=r"hub\.example cannot be reached through the proxy 127\.0\.0\.1:1:"):
-        asked("https://hub.example", Proxies(https="http://127.0.0.1:1"))
+        ask("https://hub.example", Proxies(https="http://127.0.0.1:1"))
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_a_proxy_that_is_not_there_is_named() -> None:
         ("http://[::1]:8437", "", True),
     ],
 )
-def test_which_hubs_are_reached_directly(url: str, no_proxy: str, is_direct: bool) -> None:
+def test_no_proxy_and_loopback_are_reached_directly(url: str, no_proxy: str, is_direct: bool) -> None:
     found = proxy_for(parse_address(url, insecure=True), Proxies("proxy:3128", "proxy:3128", no_proxy))
     assert found == (None if is_direct else Proxy("proxy", 3128, {}))
 
 
 @pytest.mark.parametrize("given", ["socks5://proxy:1080", "https://proxy", "http://", "http://proxy:99999"])
-def test_a_proxy_that_cannot_be_used_is_a_sentence(given: str) -> None:
+def test_an_unusable_proxy_is_a_sentence(given: str) -> None:
     with pytest.raises(InvalidArgument, match="HTTPS_PROXY cannot be used"):
         proxy_for(parse_address("https://hub.example"), Proxies(https=given))
 

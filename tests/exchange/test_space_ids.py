@@ -1,4 +1,4 @@
-"""What is known here is about a space and not about a name: spaces are renamed, and names are given to others."""
+"""The exchange state belongs to a space's id: spaces can be renamed, and a name can be given to another space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anamnesis.exchange.account import read_account
 from anamnesis.exchange.state import HubDatabase, HubState
 
 
-def test_a_renamed_space_keeps_its_notes_and_what_was_not_sent(machine: Machines, hub: SmallHub) -> None:
+def test_a_renamed_space_keeps_its_notes_and_unsent_changes(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one, two = machine("one"), machine("two", "mate")
     note = one.write("first\nsecond\nthird")
@@ -28,7 +28,7 @@ def test_a_renamed_space_keeps_its_notes_and_what_was_not_sent(machine: Machines
 
 
 def test_two_spaces_that_swap_their_names_are_told_apart(machine: Machines, hub: SmallHub) -> None:
-    """A cursor of the one must not skip versions of the other."""
+    """The cursor of one must not skip versions of the other."""
     hub.spaces |= {"core": Space({"you": "writer"}), "team": Space({"you": "writer", "mate": "writer"})}
     one, two = machine("one"), machine("two", "mate")
     notes = {name: one.write(name) for name in ("core", "team")}
@@ -71,7 +71,59 @@ def test_another_space_of_the_same_name_gets_no_notes_of_the_first(machine: Mach
     assert two.bodies() == {fresh: "for the second"}
 
 
-def test_a_note_of_a_space_that_is_gone_can_be_moved_to_another_of_its_name(machine: Machines, hub: SmallHub) -> None:
+def test_a_space_that_is_replaced_during_an_exchange_gets_no_notes_of_the_first(
+    machine: Machines, hub: SmallHub
+) -> None:
+    hub.spaces["core"] = first = Space({"you": "writer"})
+    one = machine("one")
+    note, gone = one.write("for the first"), one.write("deleted")
+    for each in (note, gone):
+        move(one, each, "core")
+    one.sync()
+    one.store.update(note, body="for the first, changed")
+    one.store.delete(gone)
+    other = Space({"you": "writer", "mate": "writer"})
+
+    def replace_space(path: str, when: str) -> bool:
+        if path == "/v1/changes" and when == "before":
+            hub.spaces["core"] = other
+        return False
+
+    hub.cut = replace_space
+    one.sync()
+    assert other.versions == {}
+    one.sync()
+    assert other.versions == {}
+    fault = f"You are no longer a member of the space core (no. {first.id})."
+    assert sorted(one.reasons()) == [f"It was deleted here. {fault}", fault]
+    assert one.bodies() == {note: "for the first, changed"}
+
+
+def test_spaces_that_swap_names_during_an_exchange_get_their_notes_with_the_next(
+    machine: Machines, hub: SmallHub
+) -> None:
+    hub.spaces |= {"core": Space({"you": "writer"}), "team": Space({"you": "writer"})}
+    one = machine("one")
+    note = one.write("a")
+    move(one, note, "core")
+    one.sync()
+    one.store.update(note, body="b")
+    swaps = [True]
+
+    def swap(path: str, when: str) -> bool:
+        if path == "/v1/changes" and when == "before" and swaps:
+            hub.spaces["core"], hub.spaces["team"] = hub.spaces["team"], hub.spaces["core"]
+            swaps.pop()
+        return False
+
+    hub.cut = swap
+    assert one.sync().waiting == 1
+    assert one.sync().waiting == 0
+    assert hub.spaces["core"].live() == {}
+    assert "b" in (hub.text("team", note) or "")
+
+
+def test_a_note_of_a_removed_space_can_be_moved_to_another_of_the_same_name(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer"})
     one = machine("one")
     note = one.write("a")
@@ -90,7 +142,7 @@ def test_a_note_of_a_space_that_is_gone_can_be_moved_to_another_of_its_name(mach
     assert one.reasons() == []
 
 
-def test_a_member_who_comes_back_goes_on_where_the_membership_ended(machine: Machines, hub: SmallHub) -> None:
+def test_a_member_who_returns_resumes_the_exchange(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one = machine("one")
     note = one.write("a")
@@ -106,8 +158,8 @@ def test_a_member_who_comes_back_goes_on_where_the_membership_ended(machine: Mac
     assert len(hub.spaces["kernel"].versions[note]) == 2
 
 
-def test_a_restored_hub_may_give_an_id_again(machine: Machines, hub: SmallHub) -> None:
-    """A space that the backup did not have is not one that was made since and got its number."""
+def test_a_restored_hub_may_reuse_an_id(machine: Machines, hub: SmallHub) -> None:
+    """A space that the backup lacks is not a later space with the same id."""
     hub.spaces["core"] = lost = Space({"you": "writer"})
     one = machine("one")
     note = one.write("a")

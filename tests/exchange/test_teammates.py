@@ -1,4 +1,4 @@
-"""What other members of a team wrote: injected with its author and not everywhere, and left to their machines."""
+"""Notes of other members: injected with their author, global ones only once accepted, and never changed by dreams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING = Decisions([], [], [])
 
 @pytest.fixture
 def team(machine: Machines, hub: SmallHub) -> tuple[Machine, Machine]:
-    """Your machine and a teammate's, with a space that both may write in."""
+    """Your machine and a teammate's, with a space that both may write to."""
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"}, ["acme"])
     return machine("one"), machine("two", "mate")
 
@@ -41,12 +41,12 @@ def test_a_global_note_of_a_teammate_is_injected_once_it_is_accepted_and_until_i
     own = one.write("Mine.", title="Own", extra=space_line("core"))
     one.sync(), two.sync(), one.sync()
     assert titles(one) == titles(one, "global") == ["Own"]
-    assert titles(two) == ["Rule"], "the other way round too"
+    assert titles(two) == ["Rule"], "the rule holds for the teammate too"
     assert [each.id for each in review.waiting(one.store)] == [note]
     assert [each.id for each in review.waiting(two.store)] == [own]
     review.accept(one.store, note)
     assert titles(one) == ["Rule", "Own"]
-    assert one.sync().sent.total == 0, "it is accepted here, and not for the team"
+    assert one.sync().sent.total == 0, "acceptance is local, not for the team"
     two.store.update(note, body="Run the other script.")
     two.sync(), one.sync()
     assert titles(one) == ["Own"]
@@ -57,7 +57,7 @@ def test_a_global_note_of_a_teammate_is_injected_once_it_is_accepted_and_until_i
         review.reject(one.store, note)
 
 
-def test_a_note_of_a_project_is_injected_with_its_author_before_what_it_says_of_itself(
+def test_a_note_of_a_project_is_injected_with_its_author_before_its_own_machine_id(
     team: tuple[Machine, Machine],
 ) -> None:
     one, two = team
@@ -75,7 +75,7 @@ def test_a_note_of_a_project_is_injected_with_its_author_before_what_it_says_of_
 def test_a_change_by_an_agent_of_the_user_does_not_make_it_the_users_own(
     team: tuple[Machine, Machine], machine: Machines
 ) -> None:
-    """Neither here nor on a machine that gets only the last version; an edit by the user accepts it."""
+    """This also holds on a machine that receives only the last version. An edit by the user accepts the note."""
     one, two = team
     note = two.write("Run the script.", title="Rule", extra=space_line("core"))
     two.sync(), one.sync()
@@ -89,7 +89,7 @@ def test_a_change_by_an_agent_of_the_user_does_not_make_it_the_users_own(
     assert titles(one) == ["Rule"]
 
 
-def test_the_other_version_of_a_conflict_is_the_teammates_too(team: tuple[Machine, Machine]) -> None:
+def test_both_versions_of_a_conflict_with_a_teammate_need_a_review(team: tuple[Machine, Machine]) -> None:
     one, two = team
     note = one.write("a", title="Rule", extra=space_line("core"))
     one.sync(), two.sync()
@@ -118,7 +118,7 @@ def test_dreams_change_no_note_that_another_member_wrote_or_that_the_user_may_on
     hub.spaces["core"].members["mate"] = "writer"
     two.write(TEXT, title="Tunnel migration", project="acme", prov_session="s1")
     two.sync()
-    assert dream(two.store, Options()).decided.applied, "the author's machines tidy them"
+    assert dream(two.store, Options()).decided.applied, "dreams on the author's machines change them"
     two.sync(), one.sync()
     assert one.bodies() == two.bodies()
 
@@ -136,7 +136,7 @@ def test_dreams_do_not_bring_the_text_of_a_private_note_into_a_shared_one(
     assert all("remark" not in text for text in hub.spaces["core"].live().values())
 
 
-def test_the_sessions_of_a_teammate_are_reflected_by_the_teammates_machines(team: tuple[Machine, Machine]) -> None:
+def test_only_a_teammates_own_machines_reflect_the_teammates_sessions(team: tuple[Machine, Machine]) -> None:
     one, two = team
     body = "We decided to use kubectl for every deployment. Never deploy on Fridays."
     note = two.store.write(type="episodic", title="Session", body=body, project="acme", machine_id="two").id

@@ -14,7 +14,7 @@ def move(machine: Machine, note: str, space: str) -> None:
     machine.store.update(note, extra=with_space(machine.store.get(note), space).extra)
 
 
-def test_what_was_taken_back_and_changed_by_somebody_else_is_two_notes(machine: Machines, hub: SmallHub) -> None:
+def test_a_note_taken_back_while_a_teammate_changes_it_becomes_two_notes(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one, laptop, two = machine("one"), machine("laptop"), machine("two", "mate")
     note = one.write("shared")
@@ -38,7 +38,7 @@ def test_what_was_taken_back_and_changed_by_somebody_else_is_two_notes(machine: 
 def test_two_machines_do_not_delete_a_note_in_both_spaces_while_one_of_them_moves_it(
     machine: Machines, hub: SmallHub
 ) -> None:
-    """One has created it in its new space, the other sees it in both, and the first deletes it in the old one."""
+    """The first creates it in the new space, the second sees it in both, then the first deletes it in the old one."""
     hub.spaces["core"] = Space({"you": "writer"})
     one, two = machine("one"), machine("two")
     note = one.write("a")
@@ -82,7 +82,7 @@ def test_a_copy_under_the_same_id_in_another_space_is_left_alone(machine: Machin
     assert two.bodies() == {note: "in core"}
 
 
-def test_a_writer_who_may_not_delete_in_the_old_space_leaves_a_copy(machine: Machines, hub: SmallHub) -> None:
+def test_a_move_by_a_reader_leaves_a_copy_in_the_old_space(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "reader", "mate": "writer"})
     one, two = machine("one"), machine("two", "mate")
     note = two.write("a")

@@ -1,4 +1,4 @@
-"""Git and a hub at once: both carry the same notes, and one that fails does not stop the other."""
+"""Git and a hub together: both exchange the same notes, and if one fails, the other still runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sync(machine: Machine, remote: Path | str) -> Synced:
     return sync_both(machine.store, backend, machine.settings)
 
 
-def test_both_at_once_converge_without_needless_copies(machine: Machines, remote: Path) -> None:
+def test_git_and_hub_together_converge_without_needless_copies(machine: Machines, remote: Path) -> None:
     one, two = machine("one"), machine("two")
     merged, conflict, deleted = (one.write("a\nb\nc\nd\ne", title=name) for name in ("merged", "conflict", "deleted"))
     sync(one, remote), sync(two, remote)

@@ -73,6 +73,21 @@ def test_a_request_is_applied_in_order_and_a_refused_change_does_not_stop_the_ot
     assert parse(spaces["core"]["changes"][0]["text"]).body == "Three."
 
 
+def test_a_change_for_another_space_of_the_same_name_is_refused(running: RunningHub) -> None:
+    """A client may give the id of the space it means; clients that give only the name are still accepted."""
+    you = running.user("you", core="writer")
+    id = you.sync()["core"]["id"]
+    change = {"space": "core", "id": "N1", "base": 0, "text": text_of("N1")}
+    changes = [{**change, "space_id": id + 1}, {**change, "space_id": id}, {**change, "base": 1, "text": None}]
+    results = you("/v1/changes", {"machine": "desk", "changes": changes}).json["results"]
+    reason = f"The space 'core' is not the one with the id {id + 1} any more."
+    assert results[0] == {"id": "N1", "space": "core", "refused": reason, "space_id": id}
+    assert [each.get("version") for each in results] == [None, 1, 2]
+    answer = you("/v1/changes", {"machine": "desk", "changes": [{**change, "space_id": "x"}]})
+    assert answer.status == 400
+    assert answer.json["error"] == "`space_id` 'x' is not a whole number from 0 on."
+
+
 def test_only_the_current_version_after_the_cursor_comes_in_order_and_in_pages(running: RunningHub) -> None:
     you = running.user("you")
     for number in range(7):

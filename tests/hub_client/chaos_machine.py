@@ -1,9 +1,10 @@
-"""One machine of the chaos, a process of its own: edits notes at random, exchanges them, and reports what is certain.
+"""One machine of the chaos test, in a process of its own: edits notes at random, exchanges them, and reports its work.
 
     python -m tests.hub_client.chaos_machine USER SEED SPACE...
 
-It reads the numbers of edits, and prints a JSON object for each line that was written ("said"), for lines before they
-are deleted ("gone"), for versions that the hub has acknowledged ("agreed"), and for each number that is done ("done").
+It reads the numbers of edits from standard input, and prints JSON objects: each line after it was written ("written"),
+lines before their deletion ("deleted"), versions that the hub has acknowledged ("agreed"), and each completed number
+("done").
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from anamnesis.exchange.state import HubDatabase
 from anamnesis.notes.spaces import space_line
 from anamnesis.store import MemoryStore
 
-# The shares of edits that are private notes, and that are made by the real command line; and of syncs.
+# The probabilities that an edit is a private note, that the real command line is run, and of a sync after an edit.
 _PRIVATE, _BY_COMMAND, _SYNC = 0.1, 0.04, 0.35
 
 
@@ -34,14 +35,14 @@ def report(**facts: Any) -> None:
     print(json.dumps(facts), flush=True)
 
 
-class Said(set[str]):
-    """Reports the lines that it gets and loses."""
+class WrittenLines(set[str]):
+    """Reports the lines that are added and removed."""
 
     def add(self, line: str) -> None:
-        report(said=line)
+        report(written=line)
 
     def difference_update(self, *lines: Iterable[object]) -> None:
-        report(gone=[line for some in lines for line in some])
+        report(deleted=[line for some in lines for line in some])
 
 
 def command(*arguments: str) -> bool:
@@ -51,8 +52,8 @@ def command(*arguments: str) -> bool:
     return done.returncode == 0
 
 
-class Chaotic:
-    """What one machine does."""
+class RandomMachine:
+    """The random edits and syncs of one machine."""
 
     def __init__(self, machine: Machine, chance: random.Random, spaces: list[str]) -> None:
         self.machine = machine
@@ -65,12 +66,12 @@ class Chaotic:
         if kind < _PRIVATE:
             secret = f"{PRIVATE} {number} of {self.machine.user}"
             self.machine.write(secret, title=PRIVATE, project="acme", extra=space_line("~"))
-            report(said=secret)
+            report(written=secret)
         elif kind < _PRIVATE + _BY_COMMAND:
             if command("write", f"T{number}", line, "--space", self.chance.choice(self.spaces)):
-                report(said=line)
+                report(written=line)
         else:
-            edit_once(self.machine, self.chance, Said(), number, self.spaces)
+            edit_once(self.machine, self.chance, WrittenLines(), number, self.spaces)
 
     def sync(self) -> None:
         if self.chance.random() < _BY_COMMAND:
@@ -96,10 +97,10 @@ def main(user: str, seed: str, spaces: list[str]) -> None:
     with MemoryStore(settings.home) as store:
         for number in map(int, sys.stdin):
             chance = random.Random(f"{seed} {settings.machine_id} {number}")
-            chaotic = Chaotic(Machine(user, store, settings), chance, spaces)
-            chaotic.edit(number)
+            machine = RandomMachine(Machine(user, store, settings), chance, spaces)
+            machine.edit(number)
             if chance.random() < _SYNC:
-                chaotic.sync()
+                machine.sync()
             report(done=number)
 
 

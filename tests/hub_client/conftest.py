@@ -1,4 +1,4 @@
-"""A hub on PostgreSQL, and machines that use it, each with a home of its own."""
+"""A hub on PostgreSQL and machines that use it, each with its own home."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["hub_url", "postgres", "running"]
 
 
 class Person(Command):
-    """A machine of a user, as its user runs it."""
+    """The command line on one machine of a user."""
 
     def login(self, hub: RunningHub, token: str) -> None:
         done = self("login", hub.url, "--token-stdin", stdin=f"{token}\n")

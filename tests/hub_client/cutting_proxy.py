@@ -1,4 +1,4 @@
-"""A TCP proxy between machines and hubs: one address per machine, and connections that are cut at random."""
+"""A TCP proxy between machines and hubs: one address per machine, and random connection failures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CHUNK = 65536
 
 
 class CuttingProxy:
-    """Forwards the connections of each machine to one of the hubs that run.
+    """Forwards the connections of each machine to one of the running hubs.
 
-    `cut` is the chance of each piece of a request that its connection ends: before the hub gets it, before its answer,
-    or in the middle of the answer. `offline` machines reach nothing. `busy` counts the unanswered requests of each hub
-    and of each machine.
+    `cut` is the probability that a connection fails at each piece of a request: before the hub receives it, before the
+    answer, or in the middle of the answer. `offline` machines cannot connect. `busy` counts the unanswered requests of
+    each hub and each machine.
     """
 
     def __init__(self, machines: Iterable[str], seed: int) -> None:
@@ -45,7 +45,7 @@ class CuttingProxy:
         self._loop.close()
 
     def wait_for_request(self, name: str) -> None:
-        """Wait until a hub or a machine has an unanswered request; but not for long, as it may have nothing to ask."""
+        """Wait until a hub or a machine has an unanswered request, for at most 5 s: there may be none."""
         deadline = time.monotonic() + 5
         while not self.busy[name] and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -84,7 +84,7 @@ class CuttingProxy:
         there: asyncio.StreamReader,
         to_hub: asyncio.StreamWriter,
     ) -> None:
-        """One request after the other: the client does not send the next before it has the answer."""
+        """Forward one request at a time: the client does not pipeline."""
         asked = asyncio.ensure_future(reader.read(_CHUNK))
         answered = asyncio.ensure_future(there.read(_CHUNK))
         fate, waits = "", False

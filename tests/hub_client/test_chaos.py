@@ -1,7 +1,7 @@
 """Five machines of three users, with clocks a day apart, edit while hubs, the database and machines are killed.
 
 All are real processes: PostgreSQL, two hubs behind a proxy that cuts connections, and the machines. ANAMNESIS_EDITS and
-ANAMNESIS_SEED ask for more edits and for others. The seed decides what is done, the operating system when.
+ANAMNESIS_SEED set the number and choice of edits. The seed decides what is done, the operating system when.
 """
 
 from __future__ import annotations
@@ -38,39 +38,39 @@ _DAY = 86_400
 MEMBERS = {"core": ("you", "mate", "guest"), "pair": ("you", "mate")}
 
 
-class Place(NamedTuple):
-    """A machine: its user, and how far its clock is off."""
+class MachineSpec(NamedTuple):
+    """The user of a machine, and the offset of its clock in seconds."""
 
     user: str
     offset: int
 
 
 MACHINES = {
-    "a": Place("you", 0),
-    "b": Place("you", _DAY),
-    "c": Place("mate", -_DAY),
-    "d": Place("mate", 3 * _DAY),
-    "e": Place("guest", 0),
+    "a": MachineSpec("you", 0),
+    "b": MachineSpec("you", _DAY),
+    "c": MachineSpec("mate", -_DAY),
+    "d": MachineSpec("mate", 3 * _DAY),
+    "e": MachineSpec("guest", 0),
 }
 
 
 class Reports:
-    """What the machines have reported."""
+    """The collected reports of the machines."""
 
     def __init__(self) -> None:
-        self.said: set[str] = set()
-        self.gone: set[str] = set()
+        self.written: set[str] = set()
+        self.deleted: set[str] = set()
         self.agreed: set[tuple[str, str, int, str]] = set()
 
-    def take(self, found: dict[str, Any]) -> None:
-        if "said" in found:
-            self.said.add(found["said"])
-        self.gone.update(found.get("gone", ()))
+    def add(self, found: dict[str, Any]) -> None:
+        if "written" in found:
+            self.written.add(found["written"])
+        self.deleted.update(found.get("deleted", ()))
         self.agreed.update((space, note, version, hash) for space, note, version, hash in found.get("agreed", ()))
 
 
 class Runner(threading.Thread):
-    """Makes the edits of one machine in its process, as many as are allowed, and starts it again after a kill."""
+    """Makes the allowed edits of one machine in its process, and restarts the process after a kill."""
 
     def __init__(self, name: str, person: Person, reports: Reports, edits: int) -> None:
         super().__init__()
@@ -98,24 +98,24 @@ class Runner(threading.Thread):
             self._end(self.process)
 
     def _edit(self, process: subprocess.Popen[str], number: int) -> bool:
-        """Whether the process has done an edit; it is not repeated, as it may be done without having been reported."""
+        """Make one edit; False if the process ended. The edit is not retried: it may be done but not reported."""
         assert process.stdin
         assert process.stdout
         with suppress(BrokenPipeError):
             process.stdin.write(f"{number}\n")
             process.stdin.flush()
         for line in process.stdout:
-            with suppress(ValueError):  # the end of what a killed process wrote
+            with suppress(ValueError):  # a killed process may leave a partial line
                 found = json.loads(line)
-                self.reports.take(found)
+                self.reports.add(found)
                 if "done" in found:
                     return True
         return False
 
     def _end(self, process: subprocess.Popen[str]) -> None:
-        said = process.communicate()[1]
+        errors = process.communicate()[1]
         if process.returncode and not self.is_killed:
-            self.fault = said or f"It ended with {process.returncode}."
+            self.fault = errors or f"The process ended with {process.returncode}."
 
     def kill(self) -> None:
         process = self.process
@@ -180,7 +180,7 @@ class Hubs:
 
 
 class Chaos:
-    """What happens to the machines, the hubs and the database."""
+    """Kills and disconnects machines, hubs and the database."""
 
     def __init__(self, postgres: Postgres, hubs: Hubs, runners: dict[str, Runner], chance: random.Random) -> None:
         self.postgres = postgres
@@ -211,11 +211,11 @@ class Chaos:
         self.postgres.start()
 
     def cut_off(self) -> None:
-        """One machine is offline until the next one is."""
+        """Disconnect one machine, and reconnect the one before."""
         self.hubs.proxy.offline = {self.chance.choice([*MACHINES])}
 
     def run(self) -> None:
-        """Something happens during every few edits of each machine, until all are done."""
+        """Cause one failure during every few edits of each machine, until all edits are done."""
         total = EDITS // len(self.runners)
         rounds = max(len(self.kinds), total // 8)
         for number in range(rounds):
@@ -233,7 +233,7 @@ class Chaos:
 
 @pytest.fixture
 def database() -> Iterator[Postgres]:
-    """A server of its own, which the test stops."""
+    """A separate PostgreSQL server, which the test stops and kills."""
     own = Postgres(binaries())
     yield own
     own.remove()
@@ -301,18 +301,18 @@ def test_nothing_acknowledged_is_lost_and_all_converge(database: Postgres, tmp_p
         proxy.cut, proxy.offline = 0.0, set()
         assert not [each.fault for each in runners.values() if each.fault]
         with _opened(people) as machines:
-            check_convergence([*machines.values()], reports.said - reports.gone)
+            check_convergence([*machines.values()], reports.written - reports.deleted)
             _check_private(machines, reports)
             _check_waiting(machines)
     _check_hub(url, reports)
 
 
 def _check_private(machines: dict[str, Machine], reports: Reports) -> None:
-    """No private line reached a machine of another user, whatever happened to the exchange that carried it."""
+    """No private line reached a machine of another user, whatever interrupted its exchange."""
     for each in machines.values():
         lines = {line for body in each.bodies().values() for line in body.splitlines() if line.startswith(PRIVATE)}
         assert lines == {
-            line for line in reports.said if line.startswith(PRIVATE) and line.endswith(f" of {each.user}")
+            line for line in reports.written if line.startswith(PRIVATE) and line.endswith(f" of {each.user}")
         }
 
 
@@ -323,7 +323,7 @@ def _check_waiting(machines: dict[str, Machine]) -> None:
 
 
 def _check_hub(url: str, reports: Reports) -> None:
-    """The versions of a space have no gap, all that was acknowledged is among them, and all lines are at the hub."""
+    """The versions of a space have no gap and include all acknowledged ones, and all lines are at the hub."""
     with administrator(url) as db:
         spaces = {row["name"]: row["seq"] for row in db.execute("SELECT name, seq FROM anamnesis.spaces").fetchall()}
         query = (
@@ -341,7 +341,7 @@ def _check_hub(url: str, reports: Reports) -> None:
         text = texts[space, note, version]
         assert text is not None
         assert digest(text.encode()).hex() == hash
-    assert reports.said - reports.gone <= {line for each in current for line in each["text"].split("\n")}
+    assert reports.written - reports.deleted <= {line for each in current for line in each["text"].split("\n")}
     for each in versions:
         private = [line for line in (each["text"] or "").split("\n") if line.startswith(f"{PRIVATE} ")]
         assert all(each["name"] == f"~{line.rpartition(' ')[2]}" for line in private)

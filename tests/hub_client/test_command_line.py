@@ -42,10 +42,10 @@ def test_a_team_of_two_on_three_machines(running: RunningHub, person: People) ->
     for each in (laptop, other, desk):
         assert each("sync").code == 0
     assert desk.titles() == ["Diary", "Here", "Release plan"]
-    assert other.titles() == ["Release plan"], "an edit that could not be sent is not thrown away"
+    assert other.titles() == ["Release plan"], "an edit that could not be sent is kept"
 
 
-def test_what_goes_wrong_is_one_sentence(running: RunningHub, person: People) -> None:
+def test_each_failure_is_one_sentence(running: RunningHub, person: People) -> None:
     desk = person("desk")
     assert "would get the token unencrypted" in desk("login", "http://example.com").err
     assert "does not accept the token" in desk("login", running.url, "--token-stdin", stdin="anh_x").err
@@ -75,7 +75,7 @@ def _one_sentence(done: Done, words: str) -> bool:
     return done.code == 1 and len(done.err.splitlines()) == 1 and words in done.err
 
 
-def test_a_code_that_somebody_confirms_logs_in(running: RunningHub, person: People) -> None:
+def test_a_confirmed_code_logs_in(running: RunningHub, person: People) -> None:
     running.user("you")
     desk = person("desk")
     done: list[str] = []

@@ -1,4 +1,4 @@
-"""Five machines of two users that edit at random, on a real hub."""
+"""Random edits by five machines of two users, on a real hub."""
 
 from __future__ import annotations
 
@@ -29,13 +29,11 @@ def test_random_edits_converge_and_lose_no_line(running: RunningHub, tmp_path: P
             log_in(home, parse_address(running.url), tokens[user])
             settings = read_settings({"ANAMNESIS_HOME": str(home), "ANAMNESIS_MACHINE_ID": name}, tmp_path)
             machines.append(Machine(user, opened.enter_context(MemoryStore(home)), settings))
-        said = edit_at_random(machines, random.Random(SEED), EDITS)
-        check_convergence(machines, said)
+        written = edit_at_random(machines, random.Random(SEED), EDITS)
+        check_convergence(machines, written)
 
 
-def test_a_note_that_was_erased_at_the_hub_is_purged_here_unless_it_was_changed(
-    running: RunningHub, tmp_path: Path
-) -> None:
+def test_a_note_erased_at_the_hub_is_purged_here_unless_it_was_changed(running: RunningHub, tmp_path: Path) -> None:
     you = running.user("you", core="owner")
     log_in(tmp_path, parse_address(running.url), you.token)
     settings = read_settings({"ANAMNESIS_HOME": str(tmp_path), "ANAMNESIS_MACHINE_ID": "desk"}, tmp_path)

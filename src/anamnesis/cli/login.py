@@ -16,15 +16,15 @@ from anamnesis.plural import listed
 @click.command()
 @click.argument("address")
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
-@click.option("--insecure-http", is_flag=True, help="Allow http to another machine: whoever is in between reads all.")
+@click.option("--insecure-http", is_flag=True, help="Allow http to another machine: the network can read all of it.")
 @as_json
 def command(address: str, token_stdin: bool, insecure_http: bool, as_json: bool) -> None:
-    """Log in to the hub of a team at ADDRESS, to share notes with it from now on.
+    """Log in to the hub of a team at ADDRESS; each sync then exchanges notes with it.
 
-    Without a token, it shows a code to confirm in a browser, and waits. The token is kept in hub.json in the home,
-    which only you can read. Nothing is sent before the next sync: notes without a space go to your own, which nobody
-    else can read, and machine-local ones stay here. A login to another hub starts afresh, and notes of the spaces of
-    the first one are not sent to it.
+    Without a token, the command shows a code and waits until it is confirmed in a browser. The token is stored in
+    hub.json in the home, which only you can read. Nothing is sent before the next sync: notes without a space go to
+    your own space, which nobody else can read, and machine-local notes stay here. A login to another hub starts a new
+    exchange, and notes of shared spaces of the first hub are not sent to it.
 
     JSON: {"url", "user", "hub", "spaces": {NAME: ROLE}}
     """

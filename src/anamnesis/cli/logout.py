@@ -1,4 +1,4 @@
-"""`anamnesis logout`: ends the login at a hub."""
+"""`anamnesis logout`: removes the login of this machine."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from anamnesis.cli.output import print_json
 def command(as_json: bool) -> None:
     """Log out of the hub: no more notes are exchanged with it.
 
-    All notes stay on this machine and at the hub, and a later login goes on where this one ended. The token is
-    removed from this machine, and still valid: `anamnesis hub token revoke` ends it at the hub.
+    All notes stay on this machine and at the hub, and a later login resumes where this one ended. The token is
+    removed from this machine but stays valid: `anamnesis hub token revoke` revokes it at the hub.
 
     JSON: {"url", "user"} of the login that ended, or null
     """
@@ -26,11 +26,11 @@ def command(as_json: bool) -> None:
     try:
         account = read_account(settings().home)
     except StoreUnavailable:
-        account = None  # a file that cannot be read is removed too
+        account = None  # an unreadable file is removed too
     log_out(settings().home)
     if as_json:
         print_json({"url": account.url, "user": account.user} if account else None)
     elif account:
         click.echo(f"Logged out of {account.url}. The notes stay here.")
     else:
-        click.echo("There was no login.")
+        click.echo("This machine was not logged in.")

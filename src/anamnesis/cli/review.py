@@ -18,7 +18,7 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.history.diffs import diff, text_of
 from anamnesis.notes import Memory, as_dict
 from anamnesis.plural import counted
-from anamnesis.review import accept, accept_all, reject, waiting
+from anamnesis.review import accept, accept_all, check_reject, reject, waiting
 from anamnesis.store import MemoryStore
 
 _PREVIEW = 300
@@ -52,7 +52,8 @@ def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool
     again.
 
     Before its review, a global note that was imported or that another member of your team wrote is not injected, but
-    searches find it. A teammate's note is accepted for this machine alone. A rejected note goes to the trash;
+    searches find it. A teammate's note is accepted for this machine alone, and cannot be rejected, because
+    it would be deleted for the whole team: `--all --reject` skips it. A rejected note goes to the trash;
     `anamnesis restore ID` restores it. Editing a note accepts it. ID is that of a proposal or its beginning, or a note
     as in `anamnesis show`; if it is a guess, the command asks first, as `anamnesis delete` does.
 
@@ -68,6 +69,7 @@ def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool
         found = _named(store, ids, decision, yes) if ids else _waiting(store)
         diffs = [*_diffs(store, found.proposals)] if ids and not decision else []
         if decision:
+            found = _rejectable(store, found, skip=not ids) if decision == "reject" else found
             found = _decide(store, found, decision)
     if as_json:
         print_json(found.as_json())
@@ -92,6 +94,19 @@ def _named(store: MemoryStore, ids: Iterable[str], decision: str | None, yes: bo
     verb = decision.capitalize() if decision else "Show"
     notes = resolve_notes(store, [id for id, proposal in proposals.items() if proposal is None], verb, yes)
     return _Items(notes, [proposal for proposal in proposals.values() if proposal])
+
+
+def _rejectable(store: MemoryStore, found: _Items, *, skip: bool) -> _Items:
+    """The items that can be rejected; raises for the first note that cannot, or skips it with a message."""
+    notes = []
+    for note in found.notes:
+        try:
+            notes.append(check_reject(store, note.id))
+        except InvalidArgument as error:
+            if not skip:
+                raise
+            click.echo(f"Skipped: {error}", err=True)
+    return found._replace(notes=notes)
 
 
 def _decide(store: MemoryStore, found: _Items, decision: str) -> _Items:

@@ -1,4 +1,4 @@
-"""`anamnesis space`: the spaces of the hub, and the notes that wait to be exchanged."""
+"""`anamnesis space`: the spaces of the hub, and the notes that were not exchanged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from anamnesis.plural import counted
 @click.command()
 @as_json
 def command(as_json: bool) -> None:
-    """List the spaces of the hub with your role in each, and the notes that could not be exchanged, with the reason.
+    """List the spaces of the hub with your role in each, and the notes that were not exchanged, with the reason.
 
-    It shows what the last sync learned, and asks the hub nothing. A space without a role is one that you were removed
+    The list is as of the last sync, without a request to the hub. A space without a role is one that you were removed
     from: its notes stay on this machine.
 
     \b
@@ -60,6 +60,7 @@ def _draw(facts: dict[str, Any]) -> None:
     if facts["spaces"]:
         screen.print(table)
     if facts["waiting"]:
-        screen.print(f"{counted(len(facts['waiting']), 'note waits', 'notes wait')}:", style="yellow")
+        count = counted(len(facts["waiting"]), "note was not exchanged", "notes were not exchanged")
+        screen.print(f"{count}:", style="yellow")
     for each in facts["waiting"]:
         screen.draw("  [cyan]{}[/] {}: {}", each["note"], in_a_line(each["title"]), each["reason"])

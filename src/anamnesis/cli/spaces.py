@@ -1,4 +1,4 @@
-"""What several commands say about the hub of this machine and its spaces, from what the last sync learned."""
+"""Output about the hub and its spaces that several commands share, as of the last sync."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from anamnesis.plural import counted
 
 
 def hub_facts() -> dict[str, Any] | None:
-    """What this machine knows of its hub; None without a login."""
+    """The state of the hub; None without a login."""
     from anamnesis.exchange import standing
 
     return standing.hub_facts(settings().home)
 
 
 def hub_rows(hub: dict[str, Any] | None) -> Iterator[tuple[object, ...]]:
-    """The facts in rows, for other programs."""
+    """The facts as rows, for pipes."""
     if hub:
         yield from ((name, hub[name] or "") for name in ("url", "user", "reached_at"))
         if hub["failure"]:
@@ -32,7 +32,7 @@ def hub_rows(hub: dict[str, Any] | None) -> Iterator[tuple[object, ...]]:
 
 
 def draw_hub(hub: dict[str, Any]) -> None:
-    """A line about the hub, and one about what needs a person."""
+    """Print the hub, and the failure and the queued notes that need attention."""
     screen = console()
     reached = f"last reached {age(hub['reached_at'])}" if hub["reached_at"] else "not reached yet"
     names = ", ".join(f"{each['name']} ({each['role'] or 'removed'})" for each in hub["spaces"])
@@ -41,29 +41,29 @@ def draw_hub(hub: dict[str, Any]) -> None:
     if hub["failure"]:
         screen.print(f"{hub['failure']['reason']} {hub['failure']['hint']}".rstrip(), style="yellow")
     if hub["waiting"]:
-        noted = counted(len(hub["waiting"]), "note was not exchanged", "notes were not exchanged")
-        screen.draw("[yellow]{}:[/] anamnesis space", noted)
+        count = counted(len(hub["waiting"]), "note was not exchanged", "notes were not exchanged")
+        screen.draw("[yellow]{}:[/] anamnesis space", count)
 
 
 def space_warnings(space: str | None) -> Iterator[str]:
-    """What keeps notes from a space, as far as it is known here."""
+    """Warnings about a note that could not be sent to a space, as of the last sync."""
     if not space:
         return
     hub = hub_facts()
     if hub is None:
-        yield "This machine is not logged in to a hub, so the note waits: anamnesis login ADDRESS"
+        yield "This machine is not logged in to a hub, so the note stays here: anamnesis login ADDRESS"
         return
     roles = {each["name"]: each["role"] for each in hub["spaces"]}
     if space.startswith(PERSONAL) or not roles:
         return
     if not roles.get(space):
-        yield f"You had no space {space} at the last sync: the note waits until you have one."
+        yield f"You had no space {space} at the last sync: the note stays here until you have one."
     elif roles[space] == "reader":
         yield f"You may only read the space {space}: the note stays here until you may write."
 
 
 def release(notes: Iterable[str]) -> None:
-    """Let notes go to the hub of this machine that are of a space of another one."""
+    """Allow sending notes of a space of another hub to the hub of this machine."""
     from anamnesis.exchange.account import read_account
     from anamnesis.exchange.state import HubDatabase, HubState
 

@@ -1,4 +1,4 @@
-"""The daemon's threads that exchange notes with the hub: after changes on either side, and at intervals."""
+"""The daemon's threads that exchange notes with the hub, after changes on either side and at intervals."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class Intervals:
     """When to exchange, in seconds."""
 
-    look: float = 2.0  # between two checks for local changes
-    quiet: float = 3.0  # from a local change to its exchange
-    pause: float = 60.0  # between two exchanges without a change
-    longest: float = 600.0  # the longest wait after failures
-    silence: float = 90.0  # without a word from the hub before listening anew
+    poll: float = 2.0  # between two checks for local changes
+    debounce: float = 3.0  # from a local change to its exchange
+    idle: float = 60.0  # between two exchanges without a change
+    backoff: float = 600.0  # the longest pause after failures
+    silence: float = 90.0  # without an event of the hub before reconnecting
 
 
 class Exchanger:
     """Exchanges the notes of a vault while this machine is logged in to a hub."""
 
     def __init__(
-        self, vault: Vault, settings: Settings, log: Callable[..., None], rhythm: Rhythm | None = None
+        self, vault: Vault, settings: Settings, log: Callable[..., None], intervals: Intervals | None = None
     ) -> None:
         self._vault = vault
         self._settings = settings
         self._log = log
-        self._rhythm = rhythm or Rhythm()
-        self._announced = threading.Event()  # set by changes at the hub, and to stop
+        self._intervals = intervals or Intervals()
+        self._announced = threading.Event()  # set by a change at the hub, and by `close`
         self._stopping = threading.Event()
         self._fault = ""
         self._listening: HubClient | None = None
@@ -53,33 +53,33 @@ class Exchanger:
             thread.start()
 
     def close(self) -> None:
-        """Stop; a running exchange is completed if the hub answers."""
+        """Stop, after a running exchange has ended."""
         self._stopping.set()
         self._announced.set()
         if self._listening:
-            self._listening.hang_up()
+            self._listening.stop_live()
         for thread in self._threads:
             thread.join()
 
     def _run(self) -> None:
         lower_priority()
-        due, wait, seen = 0.0, self._rhythm.pause, -1
+        due, wait, seen = 0.0, self._intervals.idle, -1
         login: object = None
         while not self._stopping.is_set():
             if (found := self._login()) != login:
-                login, due, wait = found, 0.0, self._rhythm.pause
+                login, due, wait = found, 0.0, self._intervals.idle
             if login and (last := self._last_change()) != seen:
-                due, seen = min(due, time.monotonic() + self._rhythm.quiet), last
+                due, seen = min(due, time.monotonic() + self._intervals.debounce), last
             is_announced = self._announced.is_set()
             if not self._stopping.is_set():
                 self._announced.clear()
             if login and (is_announced or time.monotonic() >= due):
-                wait = self._rhythm.pause if self._exchange() else min(2 * wait, self._rhythm.longest)
+                wait = self._intervals.idle if self._exchange() else min(2 * wait, self._intervals.backoff)
                 due, seen = time.monotonic() + wait, self._last_change()
-            self._announced.wait(self._rhythm.look)
+            self._announced.wait(self._intervals.poll)
 
     def _exchange(self) -> bool:
-        """Exchange the notes once; returns whether the hub was reached."""
+        """Exchange the notes once; returns whether that worked."""
         from anamnesis.exchange import exchange_notes  # imports TLS and HTTP, which only a login needs
 
         try:
@@ -98,11 +98,11 @@ class Exchanger:
         return done is None or done.reached
 
     def _listen(self) -> None:
-        """Listen for the hub's announcements; if that fails, the exchanges at intervals are enough."""
-        pause = self._rhythm.look
+        """Listen for events of the hub; without them, the exchanges at intervals find its changes."""
+        pause = self._intervals.poll
         while not self._stopping.wait(pause):
             account = self._account()
-            pause = self._rhythm.look if account is None else min(max(2 * pause, 1.0), self._rhythm.longest)
+            pause = self._intervals.poll if account is None else min(max(2 * pause, 1.0), self._intervals.backoff)
             if account is None:
                 continue
             from anamnesis.exchange.account import parse_address
@@ -111,12 +111,12 @@ class Exchanger:
             address = parse_address(account.url, insecure=True)
             try:
                 self._listening = HubClient(address, account.token, proxies=self._settings.proxies)
-                with self._listening.live(self._rhythm.silence) as events:
+                with self._listening.live(self._intervals.silence) as events:
                     for space in events:
                         if self._stopping.is_set():
                             return
                         if space:
-                            pause = self._rhythm.look
+                            pause = self._intervals.poll
                             self._announced.set()
             except FAILURES:  # the next exchange logs the reason
                 continue

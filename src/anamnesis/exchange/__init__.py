@@ -1,6 +1,6 @@
-"""Exchange of notes with a hub: what changed there since a cursor, and what changed here on the version that both had.
+"""Exchange of notes with a hub: receives the changes after a cursor, and sends local changes with their base version.
 
-Like a sync by git, and beside it: both bring changes of notes, and both merge them note by note.
+Independent of the sync by git, which merges note by note too.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ def exchange_notes(
     is_compared: bool = False,
     purge: Callable[[str], object] | None = None,
 ) -> HubResult | None:
-    """Exchange the notes with the hub of this machine; None if it is logged in to none.
+    """Exchange the notes with the hub of this machine; None without a login.
 
-    Records whether that failed. To be offline is normal: a hub that cannot be reached is a result. `retries` offers
-    again what it refused. `is_compared` says that the files were just compared with the index, or are watched. Notes
-    that were erased at the hub are removed with `purge`.
+    Records a failure. Being offline is normal: an unreachable hub is a result, not an exception. `retries` sends
+    refused notes again. `is_compared` skips the rescan, if the files were just compared with the index or are watched.
+    `purge` removes notes that were erased at the hub.
     """
     if read_account(store.root) is None:
         return None
-    how = Sharing(announce or (lambda _: None), retries, is_compared, purge or partial(_purge, store))
-    how.announce("Waiting for another sync of this machine")
+    options = Options(announce or (lambda _: None), retries, is_compared, purge or partial(_purge, store))
+    options.announce("Waiting for another sync of this machine")
     with locked(store.root / EXCHANGE_LOCK, timeout=2.0 * settings.sync_timeout + 60):
         account = read_account(store.root)
-        return _recorded(store, settings, account, how) if account else None
+        return _exchange_and_record(store, settings, account, options) if account else None
 
 
-def _recorded(store: MemoryStore, settings: Settings, account: Account, how: Sharing) -> HubResult:
+def _exchange_and_record(store: MemoryStore, settings: Settings, account: Account, options: Options) -> HubResult:
     try:
-        result = _exchange(store, settings, account, how)
+        result = _exchange(store, settings, account, options)
     except HubUnreachable as error:
         return HubResult(account.url, account.user, NOTHING, NOTHING, False, 0, error.message, False, error.hint)
     except (AnamnesisError, sqlite3.Error, OSError) as error:
@@ -66,13 +66,13 @@ def _recorded(store: MemoryStore, settings: Settings, account: Account, how: Sha
         record_failure(store.root, error.message if isinstance(error, AnamnesisError) else str(error), hint, HUB)
         raise
     clear_failure(store.root, HUB)
-    if result.received.total or result.sent.total:  # a daemon exchanges every minute
+    if result.received.total or result.sent.total:  # a daemon exchanges every minute, mostly without changes
         log(store.root, "exchange", **report_hub(result))
     return result
 
 
-class Sharing(NamedTuple):
-    """How an exchange is made; see `exchange_notes`."""
+class Options(NamedTuple):
+    """The options of `exchange_notes`."""
 
     announce: Announce
     retries: bool
@@ -81,25 +81,25 @@ class Sharing(NamedTuple):
 
 
 def _purge(store: MemoryStore, note: str) -> None:
-    from anamnesis.store.purging import purge  # hardly ever
+    from anamnesis.store.purging import purge  # rarely needed
 
     purge(store, note)
 
 
-def _exchange(store: MemoryStore, settings: Settings, account: Account, how: Sharing) -> HubResult:
+def _exchange(store: MemoryStore, settings: Settings, account: Account, options: Options) -> HubResult:
     if not is_writable(store.root):
-        fault = "the disk is read-only or full, or the folder is closed to you"
+        fault = "the disk is read-only or full, or you may not write to the folder"
         raise Unwritable(f"The notes in {store.root} cannot be synced: {fault}.")
-    address = parse_address(account.url, insecure=True)  # the login has decided about that
+    address = parse_address(account.url, insecure=True)  # `anamnesis login` has checked it
     with (
         closing(HubDatabase(store.root)) as database,
         HubClient(address, account.token, timeout=float(settings.sync_timeout), proxies=settings.proxies) as client,
     ):
-        receiver = Receiver(store, HubState(database, account), client, how.purge)
-        sender = Sender(receiver, settings.machine_id, how.retries)
-        if not how.is_compared:
+        receiver = Receiver(store, HubState(database, account), client, options.purge)
+        sender = Sender(receiver, settings.machine_id, options.retries)
+        if not options.is_compared:
             compare(receiver)
-        cycle = Cycle(receiver, sender, how.announce, account.hub, lambda hub: _rename(store, account, hub))
+        cycle = Cycle(receiver, sender, options.announce, account.hub, lambda hub: _save_hub(store, account, hub))
         cycle.run()
         waiting = sum(bool(each.reason) for each in receiver.state.waiting())
     return HubResult(
@@ -113,18 +113,18 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, how: Sha
     )
 
 
-def _rename(store: MemoryStore, account: Account, hub: str) -> None:
+def _save_hub(store: MemoryStore, account: Account, hub: str) -> None:
     write_account(store.root, account._replace(hub=hub))
 
 
 def _detail(cycle: Cycle, waiting: int) -> str:
-    """What there is to say of an exchange that reached the hub."""
-    said = []
+    """The message of an exchange that reached the hub."""
+    parts = []
     if cycle.receiver.conflicted:
-        said.append("both versions of a note are kept; see `anamnesis conflicts`")
+        parts.append("both versions of a note are kept; see `anamnesis conflicts`")
     if cycle.restored:
-        said.append(f"{counted(cycle.restored, 'note')} missing here came back from the hub")
-    said += [f"you were removed from the space {name}, and its notes stay here" for name in cycle.removed]
+        parts.append(f"{counted(cycle.restored, 'note')} missing here were restored from the hub")
+    parts += [f"you were removed from the space {name}, and its notes stay here" for name in cycle.removed]
     if waiting:
-        said.append(f"{counted(waiting, 'note waits', 'notes wait')}; see `anamnesis space`")
-    return "; ".join(said) or "synced"
+        parts.append(f"{counted(waiting, 'note was not exchanged', 'notes were not exchanged')}; see `anamnesis space`")
+    return "; ".join(parts) or "synced"

@@ -1,4 +1,4 @@
-"""hub.json: the hub that this machine is logged in to, as whom, and the token. Only its owner may read the file."""
+"""hub.json: the login of this machine: the hub, the user and the token. Only the owner may read the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORM = "Give an address like https://hub.example."
 
 
 class Address(NamedTuple):
-    """Where a hub is served: under `path`, which has no slash at its end."""
+    """The address of a hub; `path` has no trailing slash."""
 
     is_secure: bool
     host: str
@@ -33,7 +33,7 @@ class Address(NamedTuple):
 
 
 class Account(NamedTuple):
-    """A login: the address of the hub, the token, the user, and the id of the hub."""
+    """A login: the address of the hub, the token, the user and the id of the hub."""
 
     url: str
     token: str
@@ -45,12 +45,12 @@ class Account(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """Names what is exchanged with: another hub or another user is another exchange."""
+        """The key of the exchange state: each hub and user has its own."""
         return f"{self.hub}/{self.user}"
 
 
 def parse_address(url: str, *, insecure: bool = False) -> Address:
-    """The parts of a hub's address. A token is sent unencrypted to this machine only, unless `insecure` allows it."""
+    """Parse the address of a hub. `insecure` allows http to other hosts than loopback."""
     shown = repr(url if len(url) <= 100 else url[:97] + "...")
     try:
         parts = urlsplit(url if "://" in url else f"https://{url}")
@@ -65,13 +65,13 @@ def parse_address(url: str, *, insecure: bool = False) -> Address:
     if not is_secure and not insecure and parts.hostname not in _LOOPBACK:
         raise InvalidArgument(
             f"{parts.hostname} would get the token unencrypted over http.",
-            "Use https, or --insecure-http where the network itself is trusted.",
+            "Use https, or --insecure-http if you trust the network.",
         )
     return Address(is_secure, parts.hostname, port or (443 if is_secure else 80), parts.path.rstrip("/"))
 
 
 def read_account(home: Path) -> Account | None:
-    """The login of this machine; None if there is none."""
+    """The login of this machine; None without one."""
     path = home / NAME
     try:
         found = json.loads(path.read_bytes())
@@ -92,6 +92,6 @@ def write_account(home: Path, account: Account) -> None:
 
 
 def forget_account(home: Path) -> None:
-    """Log out: the notes and what is known of the hub stay."""
+    """Remove the login; the notes and the exchange state stay."""
     with contextlib.suppress(FileNotFoundError):
         (home / NAME).unlink()

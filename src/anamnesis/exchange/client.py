@@ -1,6 +1,6 @@
-"""HTTP to a hub, directly or through a proxy: one connection, the standard library alone.
+"""HTTP client of a hub, directly or through a proxy: one connection, standard library only.
 
-It follows no redirect: a token goes to one host only.
+It follows no redirects, so the token is sent to one host only.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from anamnesis.errors import AnamnesisError
 from anamnesis.exchange.account import Address
 from anamnesis.exchange.proxy import NO_PROXIES, proxy_for
 
-# Bytes of an answer: more than the largest page of changes with every character escaped.
+# The largest answer in bytes: more than the largest page of changes with every character escaped.
 _LONGEST_ANSWER = 64_000_000
-# Seconds after which a hub that cannot be connected is given up.
+# The connect timeout in seconds.
 _CONNECT_SECONDS = 20.0
-_NOT_A_HUB = "Check the address: it is the one at which `anamnesis hub serve` is reached."
-_LATER = "Nothing is lost: what was not sent waits for the next sync."
+_NOT_A_HUB = "Check the address: it must lead to `anamnesis hub serve`."
+_LATER = "Nothing is lost: unsent changes stay queued for the next sync."
 
 Json = dict[str, Any]
 
 
 class HubUnreachable(AnamnesisError):
-    """The hub does not answer now; a later sync may reach it."""
+    """A temporary failure: a later sync may reach the hub."""
 
 
 class HubRefused(AnamnesisError):
-    """The hub answers, but not to this machine: only a person can change that."""
+    """A permanent failure, such as a revoked token or a wrong address: a retry does not help."""
 
     def __init__(self, message: str, hint: str = "", status: int = 0, code: str = "") -> None:
         super().__init__(message, hint)
@@ -44,7 +44,7 @@ class HubRefused(AnamnesisError):
 
 
 class Incoming(NamedTuple):
-    """The current version of a note in a space; without a text, it was deleted there."""
+    """The current version of a note in a space; the text is None if it was deleted."""
 
     space: str
     note: str
@@ -55,7 +55,7 @@ class Incoming(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """A change of a note in a space, made on its version `base`; without a text, its deletion."""
+    """A change of a note in a space, made on version `base`; the text is None to delete the note."""
 
     space: str
     note: str
@@ -64,12 +64,12 @@ class Outgoing(NamedTuple):
 
     @property
     def size(self) -> int:
-        """About how many bytes it has in a request."""
+        """The approximate size in a request."""
         return 200 + (len(self.text) if self.text else 0)
 
 
 class HubClient:
-    """A hub as a user of it, or as nobody without a token. For one thread."""
+    """A client with the rights of a token, or anonymous without one. For one thread."""
 
     def __init__(
         self, address: Address, token: str = "", *, timeout: float = 30.0, proxies: Proxies = NO_PROXIES
@@ -96,73 +96,77 @@ class HubClient:
             self._connection = None
 
     def me(self) -> Json:
-        """The user of the token, and the spaces that it may see."""
-        return self._ask("GET", "/v1/me")
+        """The user of the token, and the visible spaces."""
+        return self._request("GET", "/v1/me")
 
     def changes(self, machine: str, cursors: Mapping[str, int]) -> Json:
-        """The id of the hub, and what changed in every space after its cursor."""
-        answer = self._ask("POST", "/v1/sync", {"machine": machine, "cursors": dict(cursors)})
-        _held(answer, "spaces", dict)
+        """The id of the hub, and the changes of each space after its cursor."""
+        answer = self._request("POST", "/v1/sync", {"machine": machine, "cursors": dict(cursors)})
+        _field(answer, "spaces", dict)
         return answer
 
-    def send(self, machine: str, changes: Sequence[Outgoing]) -> list[Json]:
-        """Offer changes; the result of each."""
-        offered = [{"space": each.space, "id": each.note, "base": each.base, "text": each.text} for each in changes]
-        answer = self._ask("POST", "/v1/changes", {"machine": machine, "changes": offered})
-        results: list[Json] = _held(answer, "results", list)
+    def send(self, machine: str, changes: Sequence[Outgoing], space_ids: Mapping[str, int]) -> list[Json]:
+        """Send changes; returns the result of each. The hub refuses a change if its space's id is not the given one."""
+        offered = [
+            {"space": each.space, "id": each.note, "base": each.base, "text": each.text}
+            | ({"space_id": space_ids[each.space]} if each.space in space_ids else {})
+            for each in changes
+        ]
+        answer = self._request("POST", "/v1/changes", {"machine": machine, "changes": offered})
+        results: list[Json] = _field(answer, "results", list)
         if len(results) != len(changes):
-            raise HubRefused("The hub did not answer every change that was sent.", _NOT_A_HUB)
+            raise HubRefused("The hub did not return a result for every change.", _NOT_A_HUB)
         return results
 
     def note(self, space: str, note: str) -> Incoming | None:
-        """The current version of a note; None if it is not there."""
+        """The current version of a note; None if it does not exist."""
         found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}")
         return incoming(space, {"id": note, **found}) if found else None
 
     def text(self, space: str, note: str, version: int) -> str | None:
-        """The text of an earlier version of a note; None if it is not there any more."""
+        """The text of an earlier version of a note; None if it no longer exists."""
         found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions/{version:d}")
         text = found.get("text") if found else None
         return text if isinstance(text, str) else None
 
     def authors(self, space: str, note: str) -> list[str]:
-        """Who wrote the versions of a note, the last first."""
+        """The authors of the versions of a note, the newest first."""
         found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions")
-        return [str(each.get("author", "")) for each in _held(found, "versions", list)] if found else []
+        return [str(each.get("author", "")) for each in _field(found, "versions", list)] if found else []
 
     def ask_for_code(self, machine: str) -> Json:
-        """Begin a login by device: the code that a person confirms, and where."""
-        return self._ask("POST", "/v1/device", {"machine": machine})
+        """Start the device login: returns the code that a person confirms, and the address to confirm it at."""
+        return self._request("POST", "/v1/device", {"machine": machine})
 
     def ask_for_token(self, device_code: str) -> Json | None:
         """The token, once a person has confirmed the code; None until then."""
         try:
-            return self._ask("POST", "/v1/device/token", {"device_code": device_code})
+            return self._request("POST", "/v1/device/token", {"device_code": device_code})
         except HubRefused as error:
             if error.code in ("authorization_pending", "slow_down") or error.status in (428, 429):
                 return None
             raise
 
     @contextlib.contextmanager
-    def live(self, patience: float) -> Iterator[Iterator[str]]:
-        """The hub's events as they come: the space of each, and "" for signs of life. It has a connection of its own.
+    def live(self, timeout: float) -> Iterator[Iterator[str]]:
+        """Yield the space of each event of the hub, and "" for keep-alives. Uses its own connection.
 
-        A connection that is silent for longer than `patience` seconds counts as lost.
+        A connection without an event for `timeout` seconds counts as lost.
         """
-        with self._telling():
-            self._live = connection = self._connect(patience)
+        with self._network_errors():
+            self._live = connection = self._connect(timeout)
         try:
-            with self._telling():
+            with self._network_errors():
                 connection.request("GET", self._target("/v1/live"), headers=self._headers("text/event-stream"))
                 response = connection.getresponse()
                 if response.status != 200:
-                    self._refuse(response.status, response.read(10_000), response)
+                    self._raise_refusal(response.status, response.read(10_000), response)
             yield self._events(response)
         finally:
             connection.close()
 
-    def hang_up(self) -> None:
-        """End `live`, from another thread."""
+    def stop_live(self) -> None:
+        """Stop `live`, called from another thread."""
         live = self._live.sock if self._live else None
         if live:
             with contextlib.suppress(OSError):
@@ -170,7 +174,7 @@ class HubClient:
 
     def _events(self, response: HTTPResponse) -> Iterator[str]:
         while True:
-            with self._telling():
+            with self._network_errors():
                 line = response.readline(10_000)
             if not line:
                 return
@@ -182,7 +186,7 @@ class HubClient:
 
     def _find(self, path: str) -> Json | None:
         try:
-            return self._ask("GET", path)
+            return self._request("GET", path)
         except HubRefused as error:
             if error.status in (403, 404):
                 return None
@@ -195,32 +199,34 @@ class HubClient:
         return {"Accept": accept, "User-Agent": f"anamnesis/{__version__}", **known}
 
     def _target(self, path: str) -> str:
-        """What a request names: the path, or to a proxy without a tunnel the whole address."""
-        is_whole = self._proxy and not self.address.is_secure
-        return f"{self.address.url if is_whole else self.address.path}{path}"
+        """The target of a request line: the path, or the full URL for a proxy without a tunnel."""
+        needs_url = self._proxy and not self.address.is_secure
+        return f"{self.address.url if needs_url else self.address.path}{path}"
 
-    def _ask(self, method: str, path: str, content: Json | None = None) -> Json:
+    def _request(self, method: str, path: str, content: Json | None = None) -> Json:
         body = None if content is None else json.dumps(content, ensure_ascii=False).encode("utf-8")
         headers = self._headers() | ({"Content-Type": "application/json"} if body is not None else {})
-        with self._telling():
-            response = self._answer(method, self._target(path), body, headers)
+        with self._network_errors():
+            response = self._send(method, self._target(path), body, headers)
             data = response.read(_LONGEST_ANSWER + 1)
-            if response.length and len(data) <= _LONGEST_ANSWER:  # `read` with a number of bytes does not complain
+            if response.length and len(data) <= _LONGEST_ANSWER:  # `read(n)` does not raise it
                 raise IncompleteRead(data, response.length)
         if response.status != 200 or len(data) > _LONGEST_ANSWER:
             self.close()
-            self._refuse(response.status, data, response)
+            self._raise_refusal(response.status, data, response)
         try:
             answer = json.loads(data)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise HubRefused(f"What answers at {self.address.url} is not a hub.", _NOT_A_HUB)
+            raise HubRefused(f"The server at {self.address.url} is not a hub.", _NOT_A_HUB)
         return answer
 
-    def _answer(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> HTTPResponse:
-        """Send a request and return the answer. If the hub has closed the idle connection, the request is repeated on
-        a new one, which is safe: requests are idempotent."""
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> HTTPResponse:
+        """Send a request; retries it on a new connection if the hub has closed the idle one.
+
+        The retry is safe because requests are idempotent.
+        """
         if self._connection:
             try:
                 self._connection.request(method, path, body, headers)
@@ -233,36 +239,34 @@ class HubClient:
 
     def _connect(self, timeout: float) -> HTTPConnection:
         _, host, port, _ = self.address
-        proxy, patience = self._proxy, min(timeout, _CONNECT_SECONDS)
-        first = (proxy.host, proxy.port) if proxy else (host, port)
+        proxy, connect_timeout = self._proxy, min(timeout, _CONNECT_SECONDS)
+        peer = (proxy.host, proxy.port) if proxy else (host, port)
         connection = (
-            HTTPSConnection(*first, timeout=patience, context=create_default_context())
+            HTTPSConnection(*peer, timeout=connect_timeout, context=create_default_context())
             if self.address.is_secure
-            else HTTPConnection(*first, timeout=patience)
+            else HTTPConnection(*peer, timeout=connect_timeout)
         )
         if proxy and self.address.is_secure:
-            connection.set_tunnel(
-                host, port, proxy.headers
-            )  # TLS is spoken with the hub, and the proxy sees none of it
+            connection.set_tunnel(host, port, proxy.headers)  # TLS ends at the hub: the proxy cannot read it
         connection.connect()
         connection.sock.settimeout(timeout)
         return connection
 
     @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
-        """Turn what the network raises into a sentence."""
+    def _network_errors(self) -> Iterator[None]:
+        """Raise network errors as HubUnreachable or HubRefused with a clear message."""
         host = self.address.host
         way = f" through the proxy {self._proxy.name}" if self._proxy else ""
         try:
             yield
         except SSLCertVerificationError as error:
             self.close()
-            hint = "Correct it at the server, or name the authority that signed it in SSL_CERT_FILE."
+            hint = "Fix it on the server, or set SSL_CERT_FILE to the certificate of the authority that signed it."
             raise HubRefused(f"The certificate of {host} is not valid: {error.verify_message}.", hint) from error
         except SSLError as error:
             self.close()
             reason = (error.reason or str(error)).replace("_", " ").lower()
-            hint = "Check the address: a hub without TLS is reached by http://."
+            hint = "Check the address: a hub without TLS has an http:// address."
             raise HubRefused(f"{self.address.url} does not speak TLS: {reason}.", hint) from error
         except TimeoutError as error:
             self.close()
@@ -270,58 +274,59 @@ class HubClient:
         except socket.gaierror as error:
             self.close()
             what = f"proxy {self._proxy.name}" if self._proxy else f"hub {host}"
-            raise HubUnreachable(f"The {what} is not found: {error.strerror}.", _LATER) from error
+            raise HubUnreachable(f"The {what} cannot be found: {error.strerror}.", _LATER) from error
         except IncompleteRead as error:
             self.close()
-            raise HubUnreachable(f"The hub {host} hung up in the middle of its answer.", _LATER) from error
+            raise HubUnreachable(f"The hub {host} closed the connection during its answer.", _LATER) from error
         except (OSError, HTTPException) as error:
             self.close()
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise HubUnreachable(f"The hub {host} cannot be reached{way}: {reason.rstrip('.')}.", _LATER) from error
 
-    def _refuse(self, status: int, data: bytes, response: HTTPResponse) -> None:
-        """Raise what an answer other than a success says."""
-        host, said = self.address.host, _said(data)
-        reason, hint = str(said.get("error", "")), str(said.get("hint", ""))
+    def _raise_refusal(self, status: int, data: bytes, response: HTTPResponse) -> None:
+        """Raise the error that an unsuccessful answer describes."""
+        host, answer = self.address.host, _parse_object(data)
+        reason, hint = str(answer.get("error", "")), str(answer.get("hint", ""))
         if 300 <= status < 400:
             where = (response.getheader("Location") or "another address").split("?")[0]
-            raise HubRefused(f"{self.address.url} sends on to {where}.", "Log in with the address of the hub itself.")
+            raise HubRefused(f"{self.address.url} redirects to {where}.", "Log in with the address of the hub itself.")
         if status == 401:
             message = f"The hub {host} does not accept the token: it was revoked, has expired, or is another hub's."
             raise HubRefused(message, f"Log in again: anamnesis login {self.address.url}", status)
         if status == 407 and self._proxy:
-            hint = "Give them in HTTP_PROXY: http://user:password@host:port"
-            raise HubRefused(f"The proxy {self._proxy.name} wants a user and a password.", hint, status)
+            hint = "Set them in HTTP_PROXY: http://user:password@host:port"
+            raise HubRefused(f"The proxy {self._proxy.name} requires a user and a password.", hint, status)
         if status in (408, 425, 429, 500, 502, 503, 504):
             because = f": {reason.rstrip('.')}" if reason else ""
             raise HubUnreachable(f"The hub {host} cannot answer now{because} (status {status}).", hint or _LATER)
         if not reason:
-            raise HubRefused(f"What answers at {self.address.url} is not a hub (status {status}).", _NOT_A_HUB, status)
+            raise HubRefused(f"The server at {self.address.url} is not a hub (status {status}).", _NOT_A_HUB, status)
         raise HubRefused(f"The hub {host} refuses: {reason}", hint, status, reason)
 
 
 def incoming(space: str, found: Json) -> Incoming:
-    """A version of a note as a hub describes it."""
+    """Parse a version of a note in an answer of the hub."""
     text = found.get("text")
     try:
         version = int(found["version"])
     except (KeyError, TypeError, ValueError):
-        raise HubRefused("The hub describes a version without a number.", _NOT_A_HUB) from None
+        raise HubRefused("The hub sent a version without a number.", _NOT_A_HUB) from None
     is_erased = bool(found.get("erased"))
     text = text if isinstance(text, str) else None
     return Incoming(space, str(found.get("id", "")), version, text, is_erased, str(found.get("author", "")))
 
 
-def _held(answer: Json, name: str, kind: type[Any]) -> Any:
+def _field(answer: Json, name: str, kind: type[Any]) -> Any:
     found = answer.get(name)
     if not isinstance(found, kind):
-        raise HubRefused(f"The answer of the hub has no {name}.", _NOT_A_HUB)
+        raise HubRefused(f"The hub's answer has no `{name}`.", _NOT_A_HUB)
     return found
 
 
-def _said(data: bytes) -> Json:
+def _parse_object(data: bytes) -> Json:
+    """The JSON object in an answer; empty if there is none."""
     try:
-        said = json.loads(data)
+        found = json.loads(data)
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return found if isinstance(found, dict) else {}

@@ -1,7 +1,7 @@
-"""One exchange with a hub: receive what changed there, then send what changed here. Its cost is that of the changes.
+"""One exchange with a hub: receive its changes, then send the local ones. The cost grows with the number of changes.
 
-Every step can be killed: files are written before it is recorded that they were, and what was sent but not recorded is
-recognised when it comes back.
+A kill is safe at any step: files are written before they are recorded, and a change that was sent but not recorded is
+recognised when it is received.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from anamnesis.errors import StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
-from anamnesis.exchange.state import DOUBTED, Space, Waiting
+from anamnesis.exchange.state import UNVERIFIED, Space, Waiting
 from anamnesis.notes.spaces import PERSONAL
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
@@ -22,16 +22,16 @@ from anamnesis.sync.backend import Announce
 
 FOLLOWER = "hub"
 _BATCH = 500
-# Answers without changes before an exchange gives up: the hub may have been restored, and spaces have other names or
-# start again.
+# Answers without changes before an exchange gives up. Some are normal: the request is repeated after a restore of the
+# hub, a rename of a space or a reset of its cursor.
 _MOST_IDLE = 5
-# Rounds of sending that one exchange makes at the most; the next one goes on.
+# Batches that one exchange sends at most; the next exchange continues.
 _MOST_ROUNDS = 10_000
-# More notes than these that vanish at once without a trace are lost, not deleted.
-_FEW = 20
-# Edits in place that neither the index nor a daemon noticed are found by comparing all files: at each exchange up to
-# this many notes (30 ms), and beyond it at this interval.
-_FEW_NOTES = 20_000
+# If more notes than this vanish at once without a trace, they are lost, not deleted.
+_LOSS_THRESHOLD = 20
+# A rescan finds edits in place that neither the index nor a daemon noticed: at each exchange up to this many notes
+# (30 ms), and with more notes at this interval.
+_ALWAYS_COMPARED = 20_000
 _COMPARE_SECONDS = 3600.0
 
 
@@ -43,8 +43,8 @@ class Cycle:
     sender: Sender
     announce: Announce
     hub: str  # its id
-    rename: Callable[[str], object]  # records another id of the hub
-    restored: int = 0  # notes that were lost here and are received again
+    save_hub: Callable[[str], object]  # saves a changed id of the hub in the account
+    restored: int = 0  # notes that were lost here and received again
     removed: list[str] = field(default_factory=list)  # spaces that the user was removed from
 
     def run(self) -> None:
@@ -60,11 +60,11 @@ class Cycle:
         state.mark("reached_at", utcnow())
 
     def _catch_up(self) -> None:
-        """Receive the current versions of notes that could not be received when they came."""
+        """Fetch the current versions of notes that an earlier exchange could not receive."""
         receiver = self.receiver
         missed = [each for each in receiver.state.waiting() if each.missed]
         found = {(each.note, each.space): receiver.client.note(each.space, each.note) for each in missed}
-        receiver.state.catch_up(key for key, version in found.items() if version is None)
+        receiver.state.remove_missed(key for key, version in found.items() if version is None)
         receiver.receive([version for version in found.values() if version], is_current=True)
 
     def _receive(self) -> None:
@@ -78,16 +78,16 @@ class Cycle:
             versions: list[Incoming] = []
             has_more = False
             if (hub := str(answer.get("hub", ""))) and hub != self.hub:
-                self._rename(hub)
+                self._change_hub(hub)
                 idle += 1
                 continue
             if any(not isinstance(entry, dict) for entry in answer["spaces"].values()):
-                raise HubRefused("The hub describes a space in a way that is not known.")
-            if self._match(answer["spaces"]):
-                idle += 1  # the answer is to the cursors of other spaces
+                raise HubRefused("The hub sent a space that is not a JSON object.")
+            if self._match_ids(answer["spaces"]):
+                idle += 1  # the answer is for the cursors of the old names
                 continue
             for name, entry in answer["spaces"].items():
-                has_more |= self._enter(name, entry, versions)
+                has_more |= self._apply_entry(name, entry, versions)
             receiver.state.save_spaces(receiver.spaces.values())
             cursors = {}
             for each in versions:
@@ -96,29 +96,30 @@ class Cycle:
             for name, cursor in cursors.items():
                 receiver.spaces[name] = receiver.spaces[name]._replace(cursor=cursor)
             if not has_more:
-                receiver.state.drop_unseen()
+                receiver.state.requeue_unseen()
                 return
             idle = 0 if versions else idle + 1
-        raise HubRefused("The hub announces changes and sends none.", "Its log may say why.")
+        raise HubRefused("The hub announces changes but sends none.", "Its log may say why.")
 
-    def _rename(self, hub: str) -> None:
-        """Go on with a hub that was restored from a backup: what is known of its versions does not hold any more."""
-        self.receiver.state.rename(hub)
-        self.rename(hub)
+    def _change_hub(self, hub: str) -> None:
+        """Record the new id of a hub that was restored from a backup, and invalidate the known versions."""
+        self.receiver.state.change_hub(hub)
+        self.save_hub(hub)
         self.hub = hub
         self.receiver.spaces = self.receiver.state.spaces()
 
-    def _match(self, entries: Mapping[str, Json]) -> bool:
-        """Recognise the known spaces by their ids; whether one has another name now.
+    def _match_ids(self, entries: Mapping[str, Json]) -> bool:
+        """Match the known spaces with the hub's by id; returns whether a space was renamed.
 
-        A shared space whose name another one has now is gone: its notes must not reach the members of that one.
+        A shared space counts as gone if another space now has its name: its notes must not reach the members of that
+        space.
         """
         receiver = self.receiver
         present = {name: str(entry["id"]) for name, entry in entries.items() if entry.get("id")}
         by_id = {id: name for name, id in present.items()}
         names: dict[str, str] = {}
         for known in receiver.spaces.values():
-            now, id = by_id.get(known.id, known.name), known.id.removeprefix(DOUBTED)
+            now, id = by_id.get(known.id, known.name), known.id.removeprefix(UNVERIFIED)
             if now != known.name:
                 names[known.name] = now
             elif not known.is_personal and id != known.name and present.get(known.name, id) != id:
@@ -132,8 +133,8 @@ class Cycle:
             receiver.spaces = {space.name: space for space in renamed}
         return bool(names)
 
-    def _enter(self, name: str, entry: Json, versions: list[Incoming]) -> bool:
-        """Take up what the hub says of a space; whether it has more to say."""
+    def _apply_entry(self, name: str, entry: Json, versions: list[Incoming]) -> bool:
+        """Apply the hub's entry of a space and collect its versions; returns whether another page follows."""
         spaces, known = self.receiver.spaces, self.receiver.spaces.get(name)
         if entry.get("gone"):
             if known and known.role:
@@ -144,7 +145,7 @@ class Cycle:
         projects = tuple(map(str, entry.get("projects") or ()))
         role = str(entry.get("role", ""))
         if known and known.cursor and (known.id != id or int(entry.get("seq", 0)) < known.cursor):
-            self.receiver.state.restart(name)
+            self.receiver.state.reset_space(name)
             spaces[name] = Space(name, id, role, known.is_personal, 0, projects)
             return True
         cursor = known.cursor if known else 0
@@ -153,34 +154,35 @@ class Cycle:
         return bool(entry.get("more"))
 
     def _find_lost(self) -> bool:
-        """Whether most notes vanished here without having been deleted: then they are received again.
+        """Reset the state of the notes that vanished here without having been deleted, if they are the majority.
 
-        A folder that was removed or replaced must not delete the notes of a team.
+        Returns whether the notes have to be received again. A folder that was removed or replaced must not delete the
+        notes of a team.
         """
         store, state = self.receiver.store, self.receiver.state
         pending = store.log.pending(FOLLOWER, state.identity)
-        if pending is None:  # of notes that were deleted before, the log has no changes
+        if pending is None:  # a new follower: the log has no earlier deletions
             here = state.live_here()
             gone = here.keys() - store.hashes().keys()
-            state.wait(Waiting(note, "", "") for note in gone)
+            state.queue(Waiting(note, "", "") for note in gone)
             store.log.subscribe(FOLLOWER, state.identity)
         else:
             gone = {each.note_id for each in pending.changes if each.hash is None}
-            here = state.live_here() if len(gone) > _FEW else {}
+            here = state.live_here() if len(gone) > _LOSS_THRESHOLD else {}
             gone &= here.keys()
-        if len(gone) <= max(_FEW, len(here) // 2):
+        if len(gone) <= max(_LOSS_THRESHOLD, len(here) // 2):
             return False
         lost = gone - {each.id for each in store.trashed()} - purged_ids(store.root)
-        if len(lost) <= max(_FEW, len(here) // 2):
+        if len(lost) <= max(_LOSS_THRESHOLD, len(here) // 2):
             return False
         self.restored = len(lost)
-        state.settle(lost)
+        state.dequeue(lost)
         state.forget(lost)
         self.receiver.spaces = state.spaces()
         return True
 
     def _send(self) -> None:
-        """Send what waits, what follows its project, and what changed here."""
+        """Send the queued notes, the notes of projects that were given to a space, and the local changes."""
         store, state, sender = self.receiver.store, self.receiver.state, self.sender
         self.announce(f"Sending to {self.receiver.client.address.host}")
         if waiting := state.waiting():
@@ -192,7 +194,7 @@ class Cycle:
                 return
             sender.send(each.note_id for each in pending.changes)
             store.log.advance(FOLLOWER, pending)
-        raise StoreUnavailable("Notes change all the time.", "Sync again when nothing writes them.")
+        raise StoreUnavailable("Notes keep changing while they are sent.", "Sync again when no program writes notes.")
 
     def _follow_projects(self) -> None:
         """Send the notes of projects that were given to a space since the last exchange."""
@@ -207,9 +209,9 @@ class Cycle:
 
 
 def compare(receiver: Receiver) -> None:
-    """Index files that were edited in place."""
+    """Rescan the files for edits in place, if a rescan is due."""
     store, state = receiver.store, receiver.state
     now = time.time()
-    if store.count() <= _FEW_NOTES or not 0 <= now - state.compared_at() < _COMPARE_SECONDS:
+    if store.count() <= _ALWAYS_COMPARED or not 0 <= now - state.compared_at() < _COMPARE_SECONDS:
         store.refresh()
         state.mark("compared_at", now)

@@ -1,4 +1,4 @@
-"""The files of notes as an exchange reads them: with their bytes, which are what travels."""
+"""Reads the files of notes for an exchange, with the bytes that are sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anamnesis.store.purging import is_about
 from anamnesis.sync.worktree import read_bytes
 
 _TREE = f"{TREES['portable']}/"
-# How often a file is read again that changes while it is read.
+# Attempts to read a file that changes while it is read.
 _MOST_READS = 5
 
 
@@ -38,12 +38,12 @@ class Local(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text that travels: that of the file, which gets front matter if it has none."""
+        """The text that is sent: the file's, with front matter added if it has none."""
         return render(self.file.memory) if self.file.is_bare and self.file.memory else decode(self.data)
 
 
 def read_local(store: MemoryStore, ids: Iterable[str]) -> dict[str, Local]:
-    """The files of notes as they are now, also of those whose file cannot be read as a note."""
+    """Read the current files of notes, also those that cannot be parsed."""
     found = store._catalogue.find([*dict.fromkeys(ids)])
     read = {note_id: _read(store, note_id, file) for note_id, file in found.items()}
     return {note_id: local for note_id, local in read.items() if local}
@@ -59,15 +59,15 @@ def _read(store: MemoryStore, note_id: str, file: NoteFile | None) -> Local | No
         if data is not None and digest(data) == file.hash:
             return Local(file, data)
         file = store._files.read(file.path)
-    return Local(file._replace(memory=None, problem="It changes all the time."), b"") if file else None
+    return Local(file._replace(memory=None, problem="It keeps changing while it is read."), b"") if file else None
 
 
-def held_unreadable(store: MemoryStore, ids: Iterable[str]) -> set[str]:
-    """Those of the notes that are not gone: a file that cannot be read is about them."""
+def unreadable_ids(store: MemoryStore, ids: Iterable[str]) -> set[str]:
+    """The notes that still have a file which cannot be parsed: such a file is not a deletion."""
     problems = store._catalogue.ask(unreadable)
     return {note_id for note_id in ids for problem in problems if is_about(store, problem.path, note_id)}
 
 
 def is_taken(store: MemoryStore, path: str) -> bool:
-    """Whether there is a file at a path of the home."""
+    """Whether a file exists at a path of the home."""
     return store._files.exists(path)

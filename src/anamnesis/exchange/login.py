@@ -1,4 +1,4 @@
-"""Logging in to a hub: by a token that somebody has, or by a code that a person confirms elsewhere."""
+"""Login to a hub: with a token, or with a code that a person confirms in a browser."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
-# Seconds to wait for an exchange of this machine to end.
+# Seconds to wait for a running exchange.
 _PATIENCE = 10.0
 _LEAST_INTERVAL, _MOST_INTERVAL = 1.0, 60.0
 
 
 class Code(NamedTuple):
-    """What a person has to confirm, and where."""
+    """The code that a person has to confirm, the address to confirm it at, and its lifetime."""
 
     user_code: str
     address: str
@@ -31,17 +31,17 @@ class Code(NamedTuple):
 
 
 class LoggedIn(NamedTuple):
-    """The login, and the names and roles of the spaces."""
+    """The login, and the role in each space."""
 
     account: Account
     spaces: dict[str, str]
 
 
 def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXIES) -> LoggedIn:
-    """Check a token at its hub, and record it."""
+    """Check a token with its hub and save the login."""
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise InvalidArgument("That is not a token.", "One begins with anh_; `anamnesis hub token create` prints it.")
+        raise InvalidArgument("That is not a token.", "`anamnesis hub token create` prints one: it begins with anh_.")
     try:
         with HubClient(address, token, timeout=_TIMEOUT, proxies=proxies) as client:
             found = client.me()
@@ -51,20 +51,21 @@ def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXI
         account = Account(address.url, token, str(found["user"]), str(found["hub"]))
         spaces = {str(each["name"]): str(each["role"]) for each in found["spaces"]}
     except (KeyError, TypeError) as error:
-        raise HubRefused(f"What answers at {address.url} is not a hub.", "Check the address.") from error
-    with _without_exchange(home):
+        raise HubRefused(f"The server at {address.url} is not a hub.", "Check the address.") from error
+    with _exchange_lock(home):
         write_account(home, account)
     return LoggedIn(account, spaces)
 
 
 def log_out(home: Path) -> None:
-    """End the login. An exchange that runs is completed first, unless it takes too long."""
-    with _without_exchange(home):
+    """Remove the login, after a running exchange unless that takes too long."""
+    with _exchange_lock(home):
         forget_account(home)
 
 
 @contextmanager
-def _without_exchange(home: Path) -> Iterator[None]:
+def _exchange_lock(home: Path) -> Iterator[None]:
+    """Hold the lock of exchanges; gives up waiting for it after a timeout."""
     with ExitStack() as held:
         if home.is_dir():
             with suppress(LockHeld):
@@ -79,7 +80,7 @@ def ask_for_token(
     wait: Callable[[float], object] = time.sleep,
     proxies: Proxies = NO_PROXIES,
 ) -> str:
-    """The token that the hub gives once a person has confirmed the code, which `show` gets."""
+    """Show a code, wait until a person has confirmed it, and return the token from the hub."""
     with HubClient(address, timeout=_TIMEOUT, proxies=proxies) as client:
         asked = client.ask_for_code(machine)
         try:
@@ -88,11 +89,11 @@ def ask_for_token(
             interval = min(max(float(asked.get("interval", 5)), _LEAST_INTERVAL), _MOST_INTERVAL)
             device = str(asked["device_code"])
         except (KeyError, TypeError, ValueError) as error:
-            raise HubRefused(f"What answers at {address.url} gives out no codes.", "Use --token-stdin.") from error
+            raise HubRefused(f"The server at {address.url} offers no login by code.", "Use --token-stdin.") from error
         show(code)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             wait(interval)
             if found := client.ask_for_token(device):
                 return str(found.get("token", ""))
-    raise InvalidArgument("Nobody confirmed the code in time.", "Log in again for a new one.")
+    raise InvalidArgument("Nobody confirmed the code in time.", "Log in again for a new code.")

@@ -1,4 +1,4 @@
-"""The HTTP proxy on the way to a hub, chosen by the variables that other programs follow too. Pure."""
+"""Chooses the HTTP proxy for a hub from HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_PROXIES = Proxies()
 
 
 class Proxy(NamedTuple):
-    """Where a proxy listens, and the headers that it gets."""
+    """The address of a proxy, and the headers for its authentication."""
 
     host: str
     port: int
@@ -31,9 +31,9 @@ class Proxy(NamedTuple):
 
 
 def proxy_for(address: Address, proxies: Proxies) -> Proxy | None:
-    """The proxy to a hub; None if it is reached directly, as this machine itself always is."""
+    """The proxy for a hub; None for a direct connection, which loopback always has."""
     given = proxies.https if address.is_secure else proxies.http
-    if not given or _is_local(address.host) or _is_excepted(address, proxies.no):
+    if not given or _is_local(address.host) or _is_excluded(address, proxies.no):
         return None
     variable = "HTTPS_PROXY" if address.is_secure else "HTTP_PROXY"
     try:
@@ -42,15 +42,15 @@ def proxy_for(address: Address, proxies: Proxies) -> Proxy | None:
     except ValueError:
         parts, host, port = urlsplit(""), "", 0
     if parts.scheme != "http" or not host or not given.isprintable():
-        raise InvalidArgument(f"The proxy in {variable} cannot be used.", "Give one like http://host:port.")
+        raise InvalidArgument(f"The proxy in {variable} cannot be used.", "Use the form http://host:port.")
     if parts.username is None:
         return Proxy(host, port, {})
     user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return Proxy(host, port, {"Proxy-Authorization": f"Basic {b64encode(user.encode()).decode()}"})
 
 
-def _is_excepted(address: Address, names: str) -> bool:
-    """Whether NO_PROXY names a host: itself, a domain that it is in, a network of addresses, or `*`."""
+def _is_excluded(address: Address, names: str) -> bool:
+    """Whether NO_PROXY matches a host: by its name, a parent domain, a network or `*`."""
     host, port = address.host.lower().rstrip("."), f":{address.port}"
     for each in (name.strip().lower() for name in names.split(",")):
         if each == "*" or _is_in_network(host, each):

@@ -1,7 +1,7 @@
-"""Brings versions of a hub into the files: replaces what is unchanged here, and merges what is not.
+"""Writes versions from a hub into the files: replaces unchanged files, and merges changed ones.
 
-A file is written only if it is still as it was read, and what is agreed is recorded after it is written: whatever is
-killed in between is received again, and finds its own result.
+A file is written only if it still has the content that was read, and the agreement is recorded afterwards: after a kill
+in between, the version is received again and matches the file.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from anamnesis.sync.integrate import File, Side, integrate
 from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, read_bytes, replace_files
 
 _TREE = TREES["portable"]
-# Retries when another program edits files at the same moment.
+# Retries while another program edits the same files.
 _MOST_ROUNDS = 20
-# The author of a version of which the hub names none.
+# The author of a version for which the hub names none.
 SOMEBODY = "somebody"
 PURGED = "It was purged here, and is being deleted at the hub."
 
 
 @dataclass(slots=True)
 class Decision:
-    """What becomes of one note."""
+    """The planned changes of one note, and what to record after them."""
 
     note: str
     kind: str = ""  # as in `sync.names`; "" if no file changes
     title: str = ""
     agreed: list[Agreed] = field(default_factory=list)
     files: list[Replacement] = field(default_factory=list)
-    wait: Waiting | None = None
-    missed: list[Waiting] = field(default_factory=list)  # versions that have to follow
-    is_trashed: bool = False  # by the store, as its file has no front matter
+    queued: Waiting | None = None
+    missed: list[Waiting] = field(default_factory=list)  # versions to receive later
+    is_trashed: bool = False  # the store moves it to the trash, because its file has no front matter
     is_erased: bool = False
     conflicted: bool = False
-    author: str = ""  # another member whose text the file gets
-    asides: list[str] = field(default_factory=list)  # the notes that such a text is set aside in
+    author: str = ""  # another member who wrote the text that the file gets
+    asides: list[str] = field(default_factory=list)  # notes that keep the other version of a conflict
 
     def postpone(self, spaces: Iterable[str], reason: str = "") -> None:
         """Receive the versions of these spaces later."""
@@ -74,66 +74,67 @@ class Receiver:
     def receive(
         self, versions: Sequence[Incoming], cursors: Mapping[str, int] | None = None, *, is_current: bool = False
     ) -> None:
-        """Bring these versions into the files, then record that, and the cursors up to which they are complete.
+        """Write these versions into the files, then record them and the cursors up to which they are complete.
 
-        Versions that are known, or older, are passed over; but what `is_current` at this moment is believed.
+        Skips known and older versions. With `is_current`, the versions were fetched just now, and a lower number is not
+        older.
         """
-        news: Mapping[str, dict[str, Incoming]] = defaultdict(dict)
+        pending: Mapping[str, dict[str, Incoming]] = defaultdict(dict)
         for each in versions:
-            with contextlib.suppress(InvalidNote):  # an id is a file name, and a hub may have been changed by anybody
-                news[check_id(each.note)][each.space] = each
-        passed: list[tuple[str, str]] = []
-        known = self.state.agreed(news)
+            with contextlib.suppress(InvalidNote):  # an id is a file name: a hub must not choose paths
+                pending[check_id(each.note)][each.space] = each
+        skipped: list[tuple[str, str]] = []
+        known = self.state.agreed(pending)
         for note, rows in known.items():
             for space, row in rows.items():
-                found = news[note].get(space)
+                found = pending[note].get(space)
                 if found and (found.version == row.version if is_current else found.version <= row.version):
-                    del news[note][space]
-                    passed.append((note, space))
-        news = {note: each for note, each in news.items() if each}
+                    del pending[note][space]
+                    skipped.append((note, space))
+        pending = {note: each for note, each in pending.items() if each}
         if is_current:
-            self.state.catch_up(passed)
+            self.state.remove_missed(skipped)
         for _ in range(_MOST_ROUNDS):
-            if not news:
+            if not pending:
                 break
-            news = {note: news[note] for note in self._receive(news)}
+            pending = {note: pending[note] for note in self._receive(pending)}
         else:
             raise StoreUnavailable(
-                f"Files in {self.store.memory_dir} change all the time.", "Sync again when nothing writes there."
+                f"Files in {self.store.memory_dir} keep changing.", "Sync again when no program writes there."
             )
         if cursors:
             self.state.save((), cursors)
 
-    def _receive(self, news: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
-        """One try; the notes whose files another program has just changed."""
-        known, local = self.state.agreed(news), read_local(self.store, news)
-        decided = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in news.items()]
-        files = [file for decision in decided for file in decision.files]
-        self._record_authors(decided)  # before the texts are there
-        left: set[str] = set()
+    def _receive(self, pending: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
+        """Try once; returns the notes whose files another program has just changed."""
+        known, local = self.state.agreed(pending), read_local(self.store, pending)
+        decisions = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in pending.items()]
+        files = [file for decision in decisions for file in decision.files]
+        self._record_authors(decisions)  # before the texts are written
+        changed: set[str] = set()
         steps: list[Step] = []
         if files:
             replaced = replace_files(self.store.memory_dir, files, self.store.root / EXCHANGE_STAGE)
-            left, steps = {*replaced.left}, replaced.steps
-        done = [each for each in decided if not left.intersection(file.path for file in each.files)]
+            changed, steps = {*replaced.left}, replaced.steps
+        done = [each for each in decisions if not changed.intersection(file.path for file in each.files)]
         for each in done:
             self._finish(each)
         self.state.save(agreed for each in done for agreed in each.agreed)
-        self.state.wait(each for decision in done for each in (decision.wait, *decision.missed) if each)
+        self.state.queue(each for decision in done for each in (decision.queued, *decision.missed) if each)
         if files:
             self.store.refresh_files([f"{_TREE}/{file.path}" for file in files], steps)
-        return [each.note for each in decided if each not in done]
+        return [each.note for each in decisions if each not in done]
 
-    def _record_authors(self, decided: Iterable[Decision]) -> None:
+    def _record_authors(self, decisions: Iterable[Decision]) -> None:
         shared = []
-        for each in decided:
+        for each in decisions:
             here = next((row.space for row in each.agreed if row.is_here and row.is_live), "")
             if here and (each.author or not self._is_personal(here)):
                 shared += [Shared(note, here, each.author) for note in (each.note, *each.asides)]
         self.store.shared.record(shared)
 
     def _other_author(self, version: Incoming, note: Memory) -> str:
-        """Another member who wrote a version; of a global note, which is injected everywhere, any version of it."""
+        """The other member who wrote a version, or any version of a global note, which is injected everywhere."""
         if self._is_personal(version.space):
             return ""
         if version.author != self.state.user:
@@ -160,19 +161,19 @@ class Receiver:
     ) -> Decision:
         decision = Decision(note)
         home = next((each for each in known.values() if each.is_here), None)
-        chosen = self._chosen(fresh, known)
+        chosen = self._choose_space(fresh, known)
         if local and not local.is_portable:
-            decision.agreed = [self._version(each, False, known) for each in fresh.values()]
+            decision.agreed = [self._agreement(each, False, known) for each in fresh.values()]
         elif not chosen:
             self._remove(decision, fresh, home, local)
             here = home.space if home else ""
-            decision.agreed = [self._version(each, space == here, known) for space, each in fresh.items()]
+            decision.agreed = [self._agreement(each, space == here, known) for space, each in fresh.items()]
         else:
             self._write(decision, chosen, fresh, known, local)
         return decision
 
-    def _chosen(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> str:
-        """The space whose version the file here has to be: one at most, in which the note is and stays."""
+    def _choose_space(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> str:
+        """Choose the space whose version the local file holds, among those that the note stays in; "" if none."""
         live = {space for space, each in known.items() if each.is_live and space not in fresh}
         live |= {space for space, each in fresh.items() if each.text is not None}
         staying = [space for space in live if space not in known or not known[space].is_leaving]
@@ -182,11 +183,11 @@ class Receiver:
         space = self.spaces.get(name)
         return (not space.role, *space.rank) if space else (True, True, name)
 
-    def _version(self, each: Incoming, is_here: bool, known: Mapping[str, Agreed]) -> Agreed:
-        """What is agreed once a version was received."""
+    def _agreement(self, each: Incoming, is_here: bool, known: Mapping[str, Agreed]) -> Agreed:
+        """The agreement to record for a received version."""
         if each.text is None:
             return Agreed(each.note, each.space, each.version, None, "", is_here)
-        note = _parsed(each)
+        note = _parse_version(each)
         is_leaving = each.space in known and known[each.space].is_leaving and not is_here
         hash = digest(each.text.encode("utf-8"))
         return Agreed(each.note, each.space, each.version, hash, space_of(note) if note else "", is_here, is_leaving)
@@ -194,10 +195,10 @@ class Receiver:
     def _remove(
         self, decision: Decision, fresh: Mapping[str, Incoming], home: Agreed | None, local: Local | None
     ) -> None:
-        """The note is in no space any more: it goes to the trash, unless it was changed here."""
+        """Move a note that is in no space any more to the trash, unless it was changed here."""
         if not home or home.space not in fresh or not local or not local.memory or local.file.hash != home.hash:
             return
-        if not fresh[home.space].version:  # the hub has never had it: it is not deleted, but to be sent
+        if not fresh[home.space].version:  # the hub never had it: it has to be sent
             return
         decision.kind, decision.title = "deleted", local.memory.title
         if fresh[home.space].is_erased:
@@ -215,24 +216,24 @@ class Receiver:
         known: Mapping[str, Agreed],
         local: Local | None,
     ) -> None:
-        """Bring the version of the chosen space into the file, and changes that were made in a space that it leaves."""
-        home = next((each for each in known.values() if each.is_here), None) or _same(fresh, local)
+        """Write the version of the chosen space into the file, with changes from the spaces that the note leaves."""
+        home = next((each for each in known.values() if each.is_here), None) or _matching_version(fresh, local)
         versions = dict(fresh)
         if home and home.space != chosen and home.space in fresh and fresh[home.space].text is not None:
-            # One version at a time: first that of the space that the file is of, then the others.
+            # One version at a time: first that of the file's space, then the others.
             decision.postpone(space for space in fresh if space != home.space)
             chosen, versions = home.space, {home.space: fresh[home.space]}
             known = {home.space: home}
         if chosen not in fresh and (not home or home.space != chosen):
             found = self.client.note(chosen, decision.note)
             if not found or found.text is None:
-                decision.postpone(fresh)  # it has just been deleted there too
+                decision.postpone(fresh)  # it has just been deleted in the chosen space too
                 return
             versions[chosen] = found
         if local and local.memory is None:
             decision.postpone(fresh, f"{local.file.path} cannot be read: {local.file.problem}")
             return
-        if hidden := self._hidden(chosen, versions, known, home):
+        if hidden := self._find_hidden(chosen, versions, known, home):
             home = self._keep_hidden(decision, hidden, chosen, versions, known, home, local)
         bases = {chosen: home, **{space: each for space, each in known.items() if each.is_leaving}}
         for space in (chosen, *(each for each in known if known[each].is_leaving and each != chosen)):
@@ -242,19 +243,19 @@ class Receiver:
             if space != chosen and decision.files:
                 decision.postpone([space])
                 versions.pop(space)
-            elif not self._bring(decision, theirs, bases.get(space), local):
+            elif not self._apply(decision, theirs, bases.get(space), local):
                 return
         here = chosen if chosen in versions else ""
-        decision.agreed += [self._version(each, space == here, known) for space, each in versions.items()]
-        # New files first: a kill must not leave a note replaced and its other version nowhere.
+        decision.agreed += [self._agreement(each, space == here, known) for space, each in versions.items()]
+        # New files first: after a kill, a replaced note must still have its other version.
         decision.files.sort(key=lambda file: file.before is not None)
 
-    def _hidden(
+    def _find_hidden(
         self, chosen: str, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed], home: Agreed | None
     ) -> str:
-        """Another space that the note is in at the same time, whose version no file would show any more; "" if none.
+        """Find another space that has the note too, and whose version would be in no file; "" if none.
 
-        Somebody moved the note while somebody else, who does not see the new space, changed it in the old one.
+        This happens if one member moves a note while another, who cannot see the new space, changes it in the old one.
         """
         live = {space for space, each in known.items() if each.is_live and not each.is_leaving and space not in fresh}
         live |= {space for space, each in fresh.items() if each.text is not None} - {chosen}
@@ -273,18 +274,18 @@ class Receiver:
         home: Agreed | None,
         local: Local | None,
     ) -> Agreed | None:
-        """Set the version of a hidden space aside as a note of its own there: merged, it might be seen by too many.
+        """Keep the version of a hidden space as a separate note in that space: a merge could show it to other members.
 
-        In the user's own space, it takes the place of the note; unless that may just have been moved there by another
-        machine, which will delete it in the other space: deleted in both, it would be lost. Returns what the file here
-        is to be compared with.
+        In the user's own space, the separate note replaces the note. An exception is a note that another machine may
+        just be moving there, and will delete in the other space: deleted in both, it would be lost. Returns the
+        agreement to compare the local file with.
         """
         is_here = bool(home and home.space == hidden and local)
         found = versions.get(hidden) or (None if is_here else self.client.note(hidden, decision.note))
         text = local.text if is_here and local else found.text if found else None
-        other = _parsed(Incoming(hidden, decision.note, 0, text)) if text else None
-        theirs = _parsed(versions[chosen]) if chosen in versions else None
-        differs = bool(other and theirs and not _says_the_same(other, theirs))
+        other = _parse_version(Incoming(hidden, decision.note, 0, text)) if text else None
+        theirs = _parse_version(versions[chosen]) if chosen in versions else None
+        differs = bool(other and theirs and not _has_same_content(other, theirs))
         if other and differs:
             aside = with_space(set_aside(other), hidden)
             path = f"{aside.type}/{aside.id}.md"
@@ -292,17 +293,17 @@ class Receiver:
                 decision.files.append(Replacement(path, None, render(aside).encode("utf-8")))
             decision.conflicted, decision.kind = True, "conflict"
         if self.spaces[hidden].is_personal:
-            row = self._version(versions.pop(hidden), False, known) if hidden in versions else known[hidden]
+            row = self._agreement(versions.pop(hidden), False, known) if hidden in versions else known[hidden]
             is_leaving = differs or not (other and space_of(other).startswith(PERSONAL))
             decision.agreed.append(row._replace(is_here=False, is_leaving=is_leaving))
-            decision.wait = Waiting(decision.note, hidden, "") if is_leaving else None
+            decision.queued = Waiting(decision.note, hidden, "") if is_leaving else None
         return home._replace(hash=local.file.hash) if is_here and home and local else home
 
-    def _bring(self, decision: Decision, theirs: Incoming, base: Agreed | None, local: Local | None) -> bool:
-        """Decide what the file becomes; False if the version has to wait."""
-        note, text = _parsed(theirs), theirs.text or ""
+    def _apply(self, decision: Decision, theirs: Incoming, base: Agreed | None, local: Local | None) -> bool:
+        """Plan the change of the file for a version; False if the version has to be received later."""
+        note, text = _parse_version(theirs), theirs.text or ""
         if note is None:
-            reason = "The version of the hub is not a note that can be read here; a newer program may read it."
+            reason = "The hub's version cannot be parsed as a note; a newer release of anamnesis may be needed."
             decision.postpone([theirs.space], reason)
             return False
         data = text.encode("utf-8")
@@ -310,13 +311,13 @@ class Receiver:
         decision.author = self._other_author(theirs, note) or decision.author
         if local is None:
             if is_purged(self.store.root, note.id):
-                decision.wait = Waiting(note.id, theirs.space, PURGED)
+                decision.queued = Waiting(note.id, theirs.space, PURGED)
                 return True
             decision.kind = "back" if base and base.is_live else "new"
             decision.files.append(Replacement(self._path(note, None, data), None, data))
             return True
         if local.data == data:
-            decision.files += self._left_behind(note, local, base)
+            decision.files += self._remove_old_file(note, local, base)
             return True
         decision.kind = decision.kind or "changed"
         path = self._path(note, local, data)
@@ -337,7 +338,7 @@ class Receiver:
         for path, file in merged.files.items():
             if path == local.path:
                 decision.files.append(Replacement(path, local.data, file.data))
-            elif not is_taken(self.store, f"{_TREE}/{path}"):  # else an interrupted exchange has set it aside
+            elif not is_taken(self.store, f"{_TREE}/{path}"):  # else an interrupted exchange has written it
                 decision.files.append(Replacement(path, None, file.data))
                 decision.asides.append(PurePosixPath(path).stem)
         if local.path not in merged.files:
@@ -347,9 +348,9 @@ class Receiver:
             decision.kind = "conflict"
 
     def _path(self, note: Memory, local: Local | None, data: bytes) -> str:
-        """The path of a note in the portable tree: that of its file, unless its type changed.
+        """The path of a note in the portable tree: the path of its file, unless its type changed.
 
-        An interrupted exchange may have written its new file already.
+        A file with the same content does not count: an interrupted exchange has written it.
         """
         root = self.store.root
 
@@ -358,27 +359,27 @@ class Receiver:
 
         return place(note, local.file if local else None, exists).removeprefix(f"{_TREE}/")
 
-    def _left_behind(self, note: Memory, local: Local, base: Agreed | None) -> list[Replacement]:
-        """The removal of the former file of a note whose type changed, which an interrupted exchange did not reach."""
+    def _remove_old_file(self, note: Memory, local: Local, base: Agreed | None) -> list[Replacement]:
+        """Remove the old file of a note whose type changed, if an interrupted exchange left it."""
         paths = (f"{type}/{note.id}.md" for type in TYPES)
         found = ((path, read_bytes(self.store.memory_dir / path)) for path in paths if path != local.path)
         return [Replacement(path, data, None) for path, data in found if data and base and digest(data) == base.hash]
 
 
-def _same(fresh: Mapping[str, Incoming], local: Local | None) -> Agreed | None:
-    """What is agreed about a file of which nothing is recorded, where it is the version of one of these spaces."""
+def _matching_version(fresh: Mapping[str, Incoming], local: Local | None) -> Agreed | None:
+    """An agreement for an unrecorded file that equals the version of one of these spaces."""
     for each in fresh.values():
         if local and each.text is not None and each.text == local.text:
             return Agreed(each.note, each.space, each.version, local.file.hash, is_here=True)
     return None
 
 
-def _says_the_same(one: Memory, other: Memory) -> bool:
+def _has_same_content(one: Memory, other: Memory) -> bool:
     return (one.title, one.body, one.tags) == (other.title, other.body, other.tags)
 
 
-def _parsed(version: Incoming) -> Memory | None:
-    """The note of a version; None if it is none."""
+def _parse_version(version: Incoming) -> Memory | None:
+    """The note of a version; None if it cannot be parsed."""
     try:
         note = parse(version.text or "", scope="portable")
         validate(note)
@@ -388,5 +389,5 @@ def _parsed(version: Incoming) -> Memory | None:
 
 
 def _redacted(note: Memory) -> str:
-    """The text of a note as the hub keeps it: a kill may have prevented that it was written here."""
+    """The hub's redacted text of a note, which a killed exchange may not have written here."""
     return render(without_secrets(note))

@@ -1,4 +1,4 @@
-"""What an exchange did, for every surface."""
+"""The result of an exchange, for every surface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class HubResult:
-    """What one exchange with a hub did."""
+    """The result of one exchange with a hub."""
 
     url: str
     user: str
@@ -27,7 +27,7 @@ class HubResult:
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
-    """Changes by their kinds and titles; the other version of a note counts as changed."""
+    """Count changes by kind, and keep the first titles; a conflict counts as a change."""
     counts = Counter("changed" if kind not in KINDS else kind for kind, _ in changes)
     return Travelled(counts, changes[:_MOST_NAMED], only_notes=True)
 
@@ -36,7 +36,7 @@ NOTHING = travelled([])
 
 
 def report_hub(result: HubResult) -> dict[str, Any]:
-    """What an exchange did, as JSON of every surface."""
+    """The result as JSON, the same on every surface."""
     return {
         "url": result.url,
         "user": result.user,

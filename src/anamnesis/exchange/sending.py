@@ -1,6 +1,6 @@
-"""Offers changes of notes to a hub, each on the version that both sides last had. Conflicts are merged and sent again.
+"""Sends changes of notes to a hub, each with its base version. Conflicts are merged and sent again.
 
-A note that moves is created in its new space, that is recorded, and only then it is deleted in the old one.
+A move creates the note in the new space, records that, and only then deletes it in the old one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from anamnesis.exchange.client import HubUnreachable, Incoming, Json, Outgoing, incoming
-from anamnesis.exchange.local import Local, held_unreadable, read_local
+from anamnesis.exchange.local import Local, read_local, unreadable_ids
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
 from anamnesis.notes import Memory
@@ -20,10 +20,10 @@ from anamnesis.store.files import TREES, digest
 from anamnesis.store.shared_notes import Shared
 from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, replace_files
 
-# What one request holds at the most.
+# The limits of one request.
 _MOST_CHANGES = 500
 _MOST_BYTES = 3_000_000
-# How often a change is merged and offered again when others are faster.
+# Attempts to merge and send a change while other machines change the same note.
 _MOST_ROUNDS = 20
 
 Known = Mapping[str, Mapping[str, Agreed]]
@@ -31,7 +31,7 @@ Known = Mapping[str, Mapping[str, Agreed]]
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """A change that is to be sent, with the file it was read from."""
+    """A change to send, with the file it was read from."""
 
     change: Outgoing
     local: Local | None
@@ -40,7 +40,7 @@ class _Offer:
 
 @dataclass(slots=True)
 class Sender:
-    """Sends what changed here. `retries` also what the hub has refused before."""
+    """Sends local changes; with `retries`, also changes that the hub refused before."""
 
     receiver: Receiver
     machine: str
@@ -48,7 +48,7 @@ class Sender:
     sent: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change
 
     def send(self, ids: Iterable[str]) -> None:
-        """Send what changed of these notes, until the hub has it or it waits with a reason."""
+        """Send the changed ones of these notes; each is accepted by the hub or queued with a reason."""
         remaining = iter(dict.fromkeys(ids))
         while batch := [*islice(remaining, _MOST_CHANGES)]:
             self._send_batch(batch)
@@ -56,21 +56,21 @@ class Sender:
     def _send_batch(self, ids: Collection[str]) -> None:
         for _ in range(_MOST_ROUNDS):
             again = self._offer(ids)
-            again |= self._leave(ids)
+            again |= self._delete_moved(ids)
             if not again:
                 return
             ids = again
-        raise HubUnreachable("Others change the same notes all the time.", "Sync again in a while.")
+        raise HubUnreachable("Other machines keep changing the same notes.", "Sync again later.")
 
     def _offer(self, ids: Collection[str]) -> set[str]:
-        """Offer each note once; those that have to be offered again."""
+        """Send each note once; returns the notes to send again."""
         state = self.receiver.state
         local = read_local(self.receiver.store, ids)
         origins = {origin for each in local.values() if each.memory and (origin := conflict_of(each.memory))}
         known = state.agreed({*ids, *origins})
         waiting = {each.note: each for each in state.waiting() if each.note in ids and not each.missed}
-        elsewhere = state.elsewhere(ids)
-        held = held_unreadable(self.receiver.store, [id for id in ids if id not in local and id in known])
+        elsewhere = state.at_other_hubs(ids)
+        held = unreadable_ids(self.receiver.store, [id for id in ids if id not in local and id in known])
         offers: list[_Offer] = []
         reasons: list[Waiting] = []
         for note_id in ids:
@@ -79,9 +79,9 @@ class Sender:
                 reasons.append(Waiting(note_id, "", "Its file cannot be read: `anamnesis doctor` says why."))
                 continue
             planned = (
-                self._changed(note_id, here, rows, known, elsewhere.get(note_id))
+                self._plan_change(note_id, here, rows, known, elsewhere.get(note_id))
                 if here and here.is_portable
-                else self._deleted(note_id, rows)
+                else self._plan_deletion(note_id, rows)
             )
             if isinstance(planned, Waiting):
                 reasons.append(planned)
@@ -89,17 +89,17 @@ class Sender:
                 offers.append(planned)
             elif planned:
                 reasons.append(waiting[note_id])
-        state.settle(waiting.keys() - {each.note for each in reasons} - {each.change.note for each in offers})
-        state.wait(reasons)
+        state.dequeue(waiting.keys() - {each.note for each in reasons} - {each.change.note for each in offers})
+        state.queue(reasons)
         self._mark_leaving(offers, known)
         return self._send(offers, known)
 
     def _is_due(self, offer: _Offer, waiting: Waiting | None) -> bool:
-        """Whether a change is offered: one that the hub refused is not repeated without a reason."""
+        """Whether to send a change: a refused one is sent again only after an edit, or with `retries`."""
         is_same = waiting and waiting.hash is not None and offer.local and waiting.hash == offer.local.file.hash
         return self.retries or not is_same
 
-    def _changed(
+    def _plan_change(
         self,
         note_id: str,
         local: Local,
@@ -107,7 +107,7 @@ class Sender:
         known: Known,
         elsewhere: tuple[str, str] | None,
     ) -> _Offer | Waiting | None:
-        """What to send of a note that has a portable file."""
+        """Plan what to send for a note that has a portable file."""
         note = local.memory
         home = _home(rows)
         if note is None:
@@ -115,28 +115,28 @@ class Sender:
             return Waiting(note_id, home.space if home else "", reason)
         if home is None and elsewhere:
             space, url = elsewhere
-            reason = f"It is of the space {space} of another hub, {url}."
+            reason = f"It belongs to the space {space} of another hub, {url}."
             return Waiting(note.id, space, f"{reason} `anamnesis move {note.id} --space NAME` sends it to this one.")
         origin = _home(known.get(conflict_of(note), {}))
         name = target(note, home or (None if space_of(note) else origin), self.receiver.spaces)
         if home and home.space == name and home.hash == local.file.hash:
             return None
-        if fault := self._fault(name):
+        if fault := self._write_fault(name):
             return Waiting(note.id, name, fault)
         base = rows[name].version if name in rows else 0
         return _Offer(Outgoing(name, note.id, base, local.text), local, note.title)
 
-    def _deleted(self, note_id: str, rows: Mapping[str, Agreed]) -> _Offer | Waiting | None:
-        """What to send of a note that has no portable file any more."""
+    def _plan_deletion(self, note_id: str, rows: Mapping[str, Agreed]) -> _Offer | Waiting | None:
+        """Plan what to send for a note that has no portable file any more."""
         home = _home(rows)
         if home is None or not home.is_live:
             return None
-        if fault := self._fault(home.space):
+        if fault := self._write_fault(home.space):
             return Waiting(note_id, home.space, f"It was deleted here. {fault}")
         return _Offer(Outgoing(home.space, note_id, home.version, None), None)
 
-    def _fault(self, name: str) -> str:
-        """Why nothing can be sent to a space; "" if it can."""
+    def _write_fault(self, name: str) -> str:
+        """Why the user cannot write to a space; "" if allowed."""
         space = self.receiver.spaces.get(name)
         if space is None:
             return f"You have no space {name} at the hub."
@@ -145,7 +145,7 @@ class Sender:
         return "" if space.can_write else f"You may only read the space {name}."
 
     def _mark_leaving(self, offers: Iterable[_Offer], known: Known) -> None:
-        """Record which notes are about to move, so that a kill does not leave them in both spaces."""
+        """Record the notes that are about to move, so that a kill does not leave them in both spaces."""
         leaving = []
         for offer in offers:
             home = _home(known.get(offer.change.note, {}))
@@ -154,13 +154,13 @@ class Sender:
         if leaving:
             self.receiver.state.save(leaving)
 
-    def _leave(self, ids: Collection[str]) -> set[str]:
-        """Delete the notes that moved in the spaces that they have left; those that have to be offered again."""
+    def _delete_moved(self, ids: Collection[str]) -> set[str]:
+        """Delete moved notes in their old spaces; returns the notes to send again."""
         offers, staying = [], []
         known = self.receiver.state.agreed(ids)
         for row in (row for rows in known.values() for row in rows.values() if row.is_leaving):
-            if row.is_here or not row.is_live or self._fault(row.space):
-                staying.append(row._replace(is_leaving=False))  # it did not move, or cannot be deleted there
+            if row.is_here or not row.is_live or self._write_fault(row.space):
+                staying.append(row._replace(is_leaving=False))  # it was not moved, or may not be deleted there
             else:
                 offers.append(_Offer(Outgoing(row.space, row.note, row.version, None), None))
         if staying:
@@ -168,17 +168,18 @@ class Sender:
         return self._send(offers, known)
 
     def _send(self, offers: Iterable[_Offer], known: Known) -> set[str]:
-        """Send changes and record what became of each; the notes that have to be offered again."""
+        """Send changes and record the result of each; returns the notes to send again."""
         again: set[str] = set()
+        space_ids = {name: int(space.id) for name, space in self.receiver.spaces.items() if space.id.isdecimal()}
         for batch in _batches(offers):
-            results = self.receiver.client.send(self.machine, [each.change for each in batch])
+            results = self.receiver.client.send(self.machine, [each.change for each in batch], space_ids)
             again |= self._record(batch, results, known)
         return again
 
     def _record(self, batch: Sequence[_Offer], results: Sequence[Json], known: Known) -> set[str]:
         state = self.receiver.state
         agreed: list[Agreed] = []
-        left: list[Agreed] = []  # the note stays in the space that it was to leave, too
+        staying: list[Agreed] = []  # moved notes that the hub does not delete in the old space
         refused: list[Waiting] = []
         conflicts: list[Incoming] = []
         for offer, result in zip(batch, results, strict=True):
@@ -187,21 +188,22 @@ class Sender:
             if isinstance(conflict := result.get("conflict"), dict):
                 conflicts.append(incoming(change.space, {**conflict, "id": change.note}))
             elif "refused" in result:
-                hash = offer.local.file.hash if offer.local else None
+                is_replaced = "space_id" in result  # the next exchange learns the new names: send it again then
+                hash = offer.local.file.hash if offer.local and not is_replaced else None
                 if row and row.is_leaving and change.text is None:
-                    left.append(row._replace(is_leaving=False))
+                    staying.append(row._replace(is_leaving=False))
                 else:
                     refused.append(Waiting(change.note, change.space, str(result["refused"]), hash))
             else:
                 version = incoming(change.space, {**result, "id": change.note})
-                agreed.append(self._accepted(offer, version, row))
+                agreed.append(self._agreement(offer, version, row))
                 kind = "deleted" if change.text is None else "changed" if row and row.is_live else "new"
                 if not (row and row.is_leaving and change.text is None):
                     self.sent.append((kind, offer.title or change.note))
         self._record_shared(agreed)
-        state.save([*agreed, *left], self._advanced(agreed))
-        state.settle(each.note for each in agreed)
-        state.wait(refused)
+        state.save([*agreed, *staying], self._advance_cursors(agreed))
+        state.dequeue(each.note for each in agreed)
+        state.queue(refused)
         if conflicts:
             self.receiver.receive(conflicts, is_current=True)
         return {each.note for each in conflicts}
@@ -213,8 +215,8 @@ class Sender:
         shared.record(Shared(each.note, each.space) for each in here if each.space not in personal)
         shared.forget_own(each.note for each in here if each.space in personal)
 
-    def _accepted(self, offer: _Offer, version: Incoming, row: Agreed | None) -> Agreed:
-        """What is agreed once the hub has taken a change; a text that it redacted is written here."""
+    def _agreement(self, offer: _Offer, version: Incoming, row: Agreed | None) -> Agreed:
+        """The agreement after the hub accepted a change; writes the text here if the hub redacted it."""
         change, local = offer.change, offer.local
         if change.text is None or local is None or local.memory is None:
             return Agreed(change.note, change.space, version.version, None, "", row.is_here if row else False)
@@ -228,8 +230,8 @@ class Sender:
             store.refresh_files([f"{TREES['portable']}/{local.path}"], replaced.steps)
         return Agreed(change.note, change.space, version.version, hash, space_of(local.memory), is_here=True)
 
-    def _advanced(self, agreed: Iterable[Agreed]) -> dict[str, int]:
-        """The cursors after our own changes, where these directly follow what was received: they need not come back."""
+    def _advance_cursors(self, agreed: Iterable[Agreed]) -> dict[str, int]:
+        """Advance the cursors over our own changes, unless others wrote in between: they need not be received."""
         cursors: dict[str, int] = {}
         for each in sorted(agreed, key=lambda each: each.version):
             space = self.receiver.spaces.get(each.space)
@@ -241,9 +243,9 @@ class Sender:
 
 
 def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> str:
-    """The space that a note belongs in.
+    """The space that a note belongs to.
 
-    A note stays where it is until it names another space; but from the user's own space it follows its project.
+    A note stays in its space until it names another one; a note in the user's own space follows its project.
     """
     personal = next((space.name for space in spaces.values() if space.is_personal), PERSONAL)
     named = personal if space_of(note).startswith(PERSONAL) else space_of(note)
@@ -256,12 +258,12 @@ def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> st
 
 
 def _home(rows: Mapping[str, Agreed]) -> Agreed | None:
-    """What is agreed about the file here."""
+    """The agreement that the local file belongs to."""
     return next((each for each in rows.values() if each.is_here), None)
 
 
 def _batches(offers: Iterable[_Offer]) -> Iterator[list[_Offer]]:
-    """The changes of each request, limited in number and in bytes."""
+    """Split changes into requests, limited in number and in bytes."""
     batch: list[_Offer] = []
     size = 0
     for offer in offers:

@@ -1,4 +1,4 @@
-"""What this machine knows of its hub without asking it, as every surface shows it."""
+"""The state of the hub that every surface shows, from the last exchange and without a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anamnesis.sync.failure import HUB, Failure, last_failure
 
 
 def hub_facts(home: Path) -> dict[str, Any] | None:
-    """The login, the spaces with roles and notes, what waits and why, and the last failure; None without a login."""
+    """The login, the spaces with roles and note counts, queued notes, and the last failure; None without a login."""
     try:
         account = read_account(home)
     except StoreUnavailable as error:
@@ -42,16 +42,14 @@ def hub_facts(home: Path) -> dict[str, Any] | None:
 
 
 def notes_of(home: Path, space: str) -> tuple[str, ...]:
-    """The ids of the notes here that are of a space, as the last sync left them."""
+    """The ids of the local notes of a space, as of the last sync."""
     account = read_account(home)
     if account is None:
         raise InvalidArgument(
-            "This machine is not logged in to a hub, so no note is of a space.", "anamnesis login ADDRESS"
+            "This machine is not logged in to a hub, so no note belongs to a space.", "anamnesis login ADDRESS"
         )
     known = {each.name for each in read_standing(home, account).spaces}
     name = f"{PERSONAL}{account.user}" if space.startswith(PERSONAL) else space
     if name not in known:
-        raise InvalidArgument(
-            f"You have no space {space}.", f"These are yours: {', '.join(sorted(known)) or 'none yet'}."
-        )
+        raise InvalidArgument(f"You have no space {space}.", f"Your spaces: {', '.join(sorted(known)) or 'none yet'}.")
     return tuple(space_notes(home, account, name))

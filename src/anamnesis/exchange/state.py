@@ -1,4 +1,4 @@
-"""hub.db: the versions that this machine and a hub last had in common, the cursors, and what could not be exchanged."""
+"""hub.db: the last version of each note that this machine and a hub agreed on, the cursors, and the queued notes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from anamnesis.exchange.account import Account
 from anamnesis.store.machine_database import MachineDatabase
 
-# The hash of a file that is not known.
-UNKNOWN = b""
-# Begins the id of a space of a hub that was restored: the hub may give it to another space.
-DOUBTED = "?"
+# The hash of a file if it is unknown.
+UNKNOWN_HASH = b""
+# The prefix of space ids after a restore of the hub, which may give the same ids to other spaces.
+UNVERIFIED = "?"
 WRITERS = ("writer", "keeper", "owner")
 
 
 class Agreed(NamedTuple):
-    """What both sides last had of a note in a space; see `state.sql`."""
+    """The last version of a note in a space that both sides had; see `state.sql`."""
 
     note: str
     space: str
@@ -36,7 +36,7 @@ class Agreed(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A space, the user's role in it ("" after a removal), and how far it was received."""
+    """A space, the user's role in it ("" after a removal), and the cursor of the received changes."""
 
     name: str
     id: str
@@ -51,12 +51,12 @@ class Space(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, str]:
-        """Of the spaces that a note is in at once, the file here is that of the first."""
+        """The sort key: if a note is in several spaces, the local file holds the version of the first."""
         return self.is_personal, self.name
 
 
 class Waiting(NamedTuple):
-    """A note that could not be exchanged, and why."""
+    """A queued note, and why it was not exchanged."""
 
     note: str
     space: str
@@ -66,11 +66,11 @@ class Waiting(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What this machine knows of its hub, without asking it."""
+    """The state of the hub, as of the last exchange."""
 
     reached_at: str
     spaces: tuple[Space, ...]
-    notes: Mapping[str, int]  # how many are here, by space
+    notes: Mapping[str, int]  # the number of local notes by space
     waiting: tuple[Waiting, ...]
 
 
@@ -78,19 +78,19 @@ class HubDatabase(MachineDatabase):
     """The hub.db of a home."""
 
     schema = Path(__file__).with_name("state.sql")
-    holds = "What is known of the hub"
+    holds = "The state of the exchange"
 
     def __init__(self, root: Path) -> None:
         super().__init__(root / "hub.db")
 
 
 class HubState:
-    """What a home and one account at a hub last had in common."""
+    """The exchange state of a home and one account at a hub."""
 
     def __init__(self, database: HubDatabase, account: Account) -> None:
         self._database = database
         self._account = account
-        self.number, self.start = database.change(lambda db: _enter(db, account))
+        self.number, self.start = database.change(lambda db: _open_account(db, account))
 
     @property
     def user(self) -> str:
@@ -106,7 +106,7 @@ class HubState:
         return {space.name: space for space in map(_space, self._rows(query))}
 
     def save_spaces(self, spaces: Iterable[Space]) -> None:
-        """Record spaces with their roles and cursors; not the projects, which are recorded when they have followed."""
+        """Save spaces with roles and cursors. `save_projects` saves the projects, once their notes were sent."""
         rows = [(self.number, each.name, each.id, each.role, each.is_personal, each.cursor) for each in spaces]
         self._change(
             "INSERT INTO spaces (account, name, id, role, is_personal, cursor) VALUES (?, ?, ?, ?, ?, ?)"
@@ -116,7 +116,7 @@ class HubState:
         )
 
     def rename_spaces(self, names: Mapping[str, str]) -> None:
-        """Give spaces other names, which may be those that others of them have now."""
+        """Rename spaces, which may swap their names."""
 
         def change(db: sqlite3.Connection) -> None:
             for table, column in (("spaces", "name"), ("agreed", "space"), ("waiting", "space")):
@@ -134,7 +134,7 @@ class HubState:
         )
 
     def agreed(self, notes: Iterable[str]) -> dict[str, dict[str, Agreed]]:
-        """What is agreed about notes, by note and space."""
+        """The agreements about notes, by note and space."""
         query = (
             "SELECT note, space, version, hash, named, is_here, is_leaving FROM agreed"
             " WHERE account = :account AND note IN (SELECT value FROM json_each(:notes))"
@@ -145,12 +145,12 @@ class HubState:
         return found
 
     def live_here(self) -> dict[str, bytes]:
-        """The notes that should have a file here, with its hash."""
+        """The notes that should have a local file, with its hash."""
         query = "SELECT note, hash FROM agreed WHERE account = :account AND is_here AND hash IS NOT NULL"
         return dict(self._rows(query))
 
-    def elsewhere(self, notes: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Those of the notes that are of a shared space of another account, with that space and the hub's address."""
+    def at_other_hubs(self, notes: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """The notes that belong to a shared space of another account, with that space and the hub's address."""
         query = (
             "SELECT note, agreed.space, accounts.url FROM agreed JOIN accounts ON accounts.number = agreed.account"
             " JOIN spaces ON spaces.account = agreed.account AND spaces.name = agreed.space"
@@ -160,29 +160,29 @@ class HubState:
         return {note: (space, url) for note, space, url in self._rows(query, notes=json.dumps([*notes]))}
 
     def save(self, agreed: Iterable[Agreed], cursors: Mapping[str, int] | None = None) -> None:
-        """Record what is agreed now, and the cursors up to which that is all."""
+        """Save agreements, and the cursors up to which they are complete."""
 
         def change(db: sqlite3.Connection) -> None:
             for each in agreed:
                 if each.is_here:
                     db.execute("UPDATE agreed SET is_here = 0 WHERE account = ? AND note = ?", (self.number, each.note))
                 db.execute("INSERT OR REPLACE INTO agreed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (self.number, *each))
-                db.execute(_CAUGHT_UP, (self.number, each.note, each.space))
+                db.execute(_REMOVE_MISSED, (self.number, each.note, each.space))
             for space, cursor in (cursors or {}).items():
                 db.execute("UPDATE spaces SET cursor = ? WHERE account = ? AND name = ?", (cursor, self.number, space))
 
         self._database.change(change)
 
     def release(self, notes: Iterable[str]) -> None:
-        """Let notes be sent to this hub that are of a shared space of another one, or of a space that is gone."""
+        """Allow sending notes of a shared space of another hub, or of a space that is gone, to this hub."""
         gone = "SELECT name FROM spaces WHERE account = :account AND role = ''"
         query = f"UPDATE agreed SET is_here = 0 WHERE note = :note AND (account != :account OR space IN ({gone}))"
         given = [*notes]
         self._change(query, [{"account": self.number, "note": note} for note in given])
-        self.wait(Waiting(note, "", "") for note in given)  # its file may be as it was
+        self.queue(Waiting(note, "", "") for note in given)  # the change log has no entry if the file is unchanged
 
     def forget(self, notes: Iterable[str]) -> None:
-        """Forget notes that are lost here, and receive everything again."""
+        """Forget notes that were lost here, and reset the cursors so that everything is received again."""
 
         def change(db: sqlite3.Connection) -> None:
             db.executemany("DELETE FROM agreed WHERE account = ? AND note = ?", [(self.number, each) for each in notes])
@@ -190,19 +190,19 @@ class HubState:
 
         self._database.change(change)
 
-    def rename(self, hub: str) -> None:
-        """The hub has another id: it was restored from a backup, and its versions are not those that are known."""
+    def change_hub(self, hub: str) -> None:
+        """Save the new id of a hub that was restored from a backup, and invalidate the known versions."""
         self._change("UPDATE OR REPLACE accounts SET hub = ? WHERE number = ?", [(hub, self.number)])
         query = "UPDATE spaces SET id = ? || id WHERE account = ? AND id NOT LIKE ? || '%'"
-        self._change(query, [(DOUBTED, self.number, DOUBTED)])
+        self._change(query, [(UNVERIFIED, self.number, UNVERIFIED)])
         for space in self.spaces():
-            self.restart(space)
+            self.reset_space(space)
 
-    def restart(self, space: str) -> None:
-        """Start a space again whose versions are not those that are known: it was restored or made anew."""
+    def reset_space(self, space: str) -> None:
+        """Invalidate the known versions of a space that was restored or created again."""
 
         def change(db: sqlite3.Connection) -> None:
-            given = {"account": self.number, "space": space, "unknown": UNKNOWN}
+            given = {"account": self.number, "space": space, "unknown": UNKNOWN_HASH}
             known = "account = :account AND space = :space"
             db.execute(f"DELETE FROM agreed WHERE {known} AND hash IS NULL", given)
             db.execute(f"UPDATE agreed SET version = 0, hash = :unknown WHERE {known}", given)
@@ -212,11 +212,11 @@ class HubState:
 
         self._database.change(change)
 
-    def drop_unseen(self) -> None:
-        """Forget the notes of spaces that were started again and do not have them: they are to be sent anew."""
+    def requeue_unseen(self) -> None:
+        """Forget and queue the notes that a reset space turned out not to have, so that they are sent again."""
         found = self._rows("SELECT note, space FROM agreed WHERE account = :account AND version = 0")
         if found:
-            self.wait(Waiting(note, space, "") for note, space in found)
+            self.queue(Waiting(note, space, "") for note, space in found)
             query = "DELETE FROM agreed WHERE account = ? AND version = 0"
             self._change(query, [(self.number,)])
 
@@ -224,7 +224,7 @@ class HubState:
         query = "SELECT note, space, reason, hash, missed FROM waiting WHERE account = :account"
         return [*map(_waiting, self._rows(query))]
 
-    def wait(self, entries: Iterable[Waiting]) -> None:
+    def queue(self, entries: Iterable[Waiting]) -> None:
         rows = [(self.number, *each) for each in entries]
         self._change(
             "INSERT INTO waiting VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET space = excluded.space,"
@@ -232,17 +232,17 @@ class HubState:
             rows,
         )
 
-    def settle(self, notes: Iterable[str]) -> None:
-        """Remove notes that wait no longer to be sent."""
+    def dequeue(self, notes: Iterable[str]) -> None:
+        """Remove notes from the queue of notes to send."""
         query = "DELETE FROM waiting WHERE account = ? AND note = ? AND NOT missed"
         self._change(query, [(self.number, note) for note in notes])
 
-    def catch_up(self, versions: Iterable[tuple[str, str]]) -> None:
-        """Remove notes that wait no longer to be received, given by note and space."""
-        self._change(_CAUGHT_UP, [(self.number, *each) for each in versions])
+    def remove_missed(self, versions: Iterable[tuple[str, str]]) -> None:
+        """Remove notes, given by note and space, from the queue of notes to receive."""
+        self._change(_REMOVE_MISSED, [(self.number, *each) for each in versions])
 
     def mark(self, column: str, value: str | float) -> None:
-        """Record when the hub was last reached, or when all files were last compared."""
+        """Save the time of the last successful exchange (`reached_at`) or rescan (`compared_at`)."""
         self._change(f"UPDATE accounts SET {column} = ? WHERE number = ?", [(value, self.number)])
 
     def compared_at(self) -> float:
@@ -256,11 +256,11 @@ class HubState:
         return self._database.change(lambda db: db.execute(query, {"account": self.number, **given}).fetchall())
 
 
-_CAUGHT_UP = "DELETE FROM waiting WHERE account = ? AND note = ? AND space = ? AND missed"
+_REMOVE_MISSED = "DELETE FROM waiting WHERE account = ? AND note = ? AND space = ? AND missed"
 
 
 def read_standing(root: Path, account: Account) -> Standing:
-    """What this machine knows of its hub; writes nothing."""
+    """Read the state of the hub; writes nothing."""
 
     def query(db: sqlite3.Connection) -> Standing:
         given = {"hub": account.hub, "user": account.user}
@@ -292,7 +292,7 @@ _NOTHING = Standing("", (), {}, ())
 
 
 def space_notes(root: Path, account: Account, space: str) -> list[str]:
-    """The ids of the notes here that are of a space."""
+    """The ids of the local notes of a space."""
     query = (
         "SELECT note FROM agreed JOIN accounts ON number = account"
         " WHERE hub = :hub AND user = :user AND space = :space AND is_here AND hash IS NOT NULL"
@@ -306,7 +306,7 @@ def space_notes(root: Path, account: Account, space: str) -> list[str]:
 
 
 class Place(NamedTuple):
-    """A note at a hub: its address, and the space."""
+    """A hub and a space that have a note."""
 
     note: str
     url: str
@@ -314,7 +314,7 @@ class Place(NamedTuple):
 
 
 def places_at_hub(root: Path, notes: Iterable[str]) -> list[Place]:
-    """Where hubs have notes, or had them and keep their versions, as far as it is known here."""
+    """The hubs and spaces known to have notes, or to keep versions of deleted ones."""
     query = (
         "SELECT note, url, space FROM agreed JOIN accounts ON number = account"
         " WHERE version > 0 AND note IN (SELECT value FROM json_each(:notes)) ORDER BY note, url, space"
@@ -327,7 +327,7 @@ def places_at_hub(root: Path, notes: Iterable[str]) -> list[Place]:
         database.close()
 
 
-def _enter(db: sqlite3.Connection, account: Account) -> tuple[int, str]:
+def _open_account(db: sqlite3.Connection, account: Account) -> tuple[int, str]:
     given = {"hub": account.hub, "user": account.user, "url": account.url, "start": secrets.token_hex(8)}
     db.execute(
         "INSERT INTO accounts (hub, user, url, start) VALUES (:hub, :user, :url, :start)"

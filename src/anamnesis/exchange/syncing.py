@@ -1,4 +1,4 @@
-"""One sync of this machine: by git, and with its hub. A failure of the one does not stop the other."""
+"""One sync of this machine, by git and with its hub. If one fails, the other still runs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _FAILURES = (AnamnesisError, sqlite3.Error, OSError)
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a sync did by git, and with the hub if this machine is logged in to one."""
+    """The results of a sync by git, and with the hub if this machine is logged in."""
 
     git: SyncResult
     hub: HubResult | None
 
     @property
     def faults(self) -> list[str]:
-        """Why the remote or the hub was not reached, a sentence for each."""
-        said = [] if self.git.reached else [self.git.detail]
+        """One sentence for each of the remote and the hub that was not reached."""
+        faults = [] if self.git.reached else [self.git.detail]
         if self.hub and not self.hub.reached:
-            said.append(f"{self.hub.detail} {self.hub.hint}".rstrip())
-        return said
+            faults.append(f"{self.hub.detail} {self.hub.hint}".rstrip())
+        return faults
 
     def report(self, store: MemoryStore) -> dict[str, Any]:
-        """As JSON of every surface."""
+        """The results as JSON, the same on every surface."""
         return report(store, self.git) | ({"hub": report_hub(self.hub)} if self.hub else {})
 
 
@@ -48,7 +48,7 @@ def sync_both(
     retries: bool = False,
     purge: Callable[[str], object] | None = None,
 ) -> Synced:
-    """Sync by git, then exchange with the hub. Without a login, what git raises is raised."""
+    """Sync by git, then exchange with the hub. Raises errors of git only without a login."""
     is_compared = True
     try:
         git = sync_store(store, backend)
@@ -57,7 +57,7 @@ def sync_both(
             raise
         git, is_compared = SyncResult(False, 0, False, "", str(error), reached=False), False
     exchange = partial(exchange_notes, store, settings, announce=announce, retries=retries, purge=purge)
-    return Synced(git, _tried(partial(exchange, is_compared=is_compared)))
+    return Synced(git, _exchange_or_fault(partial(exchange, is_compared=is_compared)))
 
 
 def _is_logged_out(store: MemoryStore) -> bool:
@@ -67,9 +67,9 @@ def _is_logged_out(store: MemoryStore) -> bool:
         return False
 
 
-def _tried(exchange: Callable[[], HubResult | None]) -> HubResult | None:
+def _exchange_or_fault(exchange: Callable[[], HubResult | None]) -> HubResult | None:
     try:
         return exchange()
-    except _FAILURES as error:  # it is recorded
+    except _FAILURES as error:  # `exchange_notes` has recorded it
         message, hint = (error.message, error.hint) if isinstance(error, AnamnesisError) else (str(error), "")
         return HubResult("", "", NOTHING, NOTHING, False, 0, message, reached=False, hint=hint)

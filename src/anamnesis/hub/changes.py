@@ -21,6 +21,7 @@ MOST_PULLED = 500
 # The texts of one answer, in bytes; one note may exceed it.
 _MOST_BYTES = 4_000_000
 _ABSENT = "There is no space {!r} that you may see."
+_REPLACED = "The space {!r} is not the one with the id {} any more."
 
 
 def changes_since(db: Connection, caller: Caller, cursors: Mapping[str, int], limit: int) -> dict[str, dict[str, Any]]:
@@ -102,6 +103,9 @@ def accept(db: Connection, caller: Caller, machine: str, changes: Sequence[Incom
             result["refused"] = reason
             continue
         space = spaces[each.space].id
+        if each.space_id not in (None, space):
+            result |= {"refused": _REPLACED.format(each.space, each.space_id), "space_id": space}
+            continue
         known = current.get((space, each.id)) or Version(each.id)
         if each.text == known.text:
             result["version"] = known.version

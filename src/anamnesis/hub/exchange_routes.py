@@ -70,12 +70,14 @@ def push(call: Call) -> Any:
 
     Each change is accepted or not by itself, in the order given. The answer to a change has its new `version`, or the
     current version in `conflict`, or a sentence in `refused`. If the hub removed secrets, `text` is what it stored. A
-    change that is sent again after a lost answer is accepted with the version that it got.
+    change that is sent again after a lost answer is accepted with the version that it got. `space_id` is optional: the
+    `id` of the space in the answer of `/v1/sync`. If another space now has that name, the change is refused, and the
+    answer has the other space's `space_id`: sync again before you send the change again.
 
-    Body: {"machine", "changes": [{"space", "id", "base", "text"}]}
+    Body: {"machine", "changes": [{"space", "space_id", "id", "base", "text"}]}
 
     Answer: {"hub", "results": [{"id", "space", "version", "text"} or {"id", "space", "conflict": {"version", "text",
-    "author", "machine", "at"}} or {"id", "space", "refused"}]}
+    "author", "machine", "at"}} or {"id", "space", "refused", "space_id"}]}
     """
     machine, given = read_changes(call.body)
     return {"hub": call.caller.hub, "results": changes.accept(call.db, call.caller, machine, given)}

@@ -23,6 +23,7 @@ class Incoming:
     """A change of a note: its text on top of the version `base`, or None to delete it.
 
     `note` is the text's record, `redacted` says that secrets were removed, `refused` why the hub does not accept it.
+    `space_id` is the id of the space that the client means, if it gives one.
     """
 
     space: str
@@ -32,6 +33,7 @@ class Incoming:
     note: Memory | None = None
     redacted: bool = False
     refused: str = ""
+    space_id: int | None = None
 
 
 def read_changes(body: Any) -> tuple[str, list[Incoming]]:
@@ -72,7 +74,9 @@ def _read_change(each: Any) -> Incoming:
     space, id, text = fields.get("space"), fields.get("id"), fields.get("text")
     if not isinstance(space, str) or not isinstance(id, str) or not isinstance(text, str | None):
         raise Refusal("A change needs `space`, `id` and `text` as texts.", "`text` is null to delete the note.")
-    return checked_change(space, id, whole_number(fields.get("base", 0), "base"), text)
+    change = checked_change(space, id, whole_number(fields.get("base", 0), "base"), text)
+    space_id = fields.get("space_id")
+    return change if space_id is None else replace(change, space_id=whole_number(space_id, "space_id"))
 
 
 def checked_change(space: str, id: str, base: int, text: str | None) -> Incoming:

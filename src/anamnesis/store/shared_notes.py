@@ -1,6 +1,6 @@
-"""shared.db: which notes here are of shared spaces of a hub, who else has written them, and what the user has accepted.
+"""shared.db: the local notes of shared spaces of a hub, the members who wrote them, and the user's acceptance.
 
-The text of a note does not say who wrote it, and a tag that accepts it could be set by its author.
+None of this can be in the text of a note: its author could forge it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from anamnesis.store.machine_database import MachineDatabase
 
 
 class Shared(NamedTuple):
-    """A note of a shared space; `author` is the other member who wrote it last, "" if none did."""
+    """A note of a shared space; `author` is the last other member who wrote it, "" if none."""
 
     note: str
     space: str
@@ -25,7 +25,7 @@ class Shared(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Whether the user's machines may tidy it: nobody else wrote it, and the user may write in its space."""
+        """Whether dreams of the user's machines may change it: nobody else wrote it, and the space is writable."""
         return not self.author and not self.is_closed
 
 
@@ -33,13 +33,13 @@ class SharedNotes(MachineDatabase):
     """The shared.db of a store."""
 
     schema = Path(__file__).with_name("shared.sql")
-    holds = "What is known of shared notes"
+    holds = "The record of shared notes"
 
     def __init__(self, root: Path) -> None:
         super().__init__(root / "shared.db")
 
     def record(self, notes: Iterable[Shared]) -> None:
-        """Record the spaces and authors of notes; what another member wrote has to be accepted anew."""
+        """Save the spaces and authors of notes; a new text of another member resets the acceptance."""
         rows = [(each.note, each.space, each.author) for each in notes]
         query = (
             "INSERT INTO shared (note, space, author) VALUES (?, ?, ?)"
@@ -49,12 +49,12 @@ class SharedNotes(MachineDatabase):
         self._execute(query, rows)
 
     def forget_own(self, notes: Iterable[str]) -> None:
-        """Forget notes that left their shared space, except those that another member wrote."""
+        """Forget notes that left their shared space, except those written by another member."""
         if self.path.exists():
             self._execute("DELETE FROM shared WHERE note = ? AND author = ''", [(note,) for note in notes])
 
     def close_spaces(self, spaces: Collection[str]) -> None:
-        """Record which spaces the user may not write in."""
+        """Replace the list of spaces that the user may not write to."""
         now = {name for (name,) in self.read(lambda db: db.execute("SELECT space FROM closed").fetchall()) or ()}
 
         def change(db: sqlite3.Connection) -> None:
@@ -65,27 +65,27 @@ class SharedNotes(MachineDatabase):
             self.change(change)
 
     def of(self, notes: Iterable[str]) -> dict[str, Shared]:
-        """Those of the notes that are shared."""
+        """The shared ones of these notes."""
         query = (
             "SELECT note, space, author, is_accepted, space IN (SELECT space FROM closed) FROM shared"
             " WHERE note IN (SELECT value FROM json_each(:notes))"
         )
-        return {each.note: each for each in self._found(query, notes=json.dumps([*notes]))}
+        return {each.note: each for each in self._select(query, notes=json.dumps([*notes]))}
 
     def may_tidy(self, notes: Collection[str]) -> bool:
-        """Whether dreams may change these notes together: nobody else's, and all of one space, or all of none.
+        """Whether dreams may change these notes together: all are the user's own, and in the same space or in none.
 
-        Each note is left to the machines of one member, so that no two members' machines make different changes; and
-        the text of one space does not get into another.
+        So the machines of two members never make different changes to a note, and no text of one space gets into
+        another.
         """
         found = self.of(notes)
         spaces = {found[note].space if note in found else "" for note in notes}
         return len(spaces) <= 1 and all(each.is_own for each in found.values())
 
     def unaccepted(self) -> dict[str, Shared]:
-        """The notes that another member wrote and the user has not accepted."""
+        """The notes of other members that the user has not accepted."""
         query = "SELECT note, space, author, is_accepted, 0 FROM shared WHERE author != '' AND NOT is_accepted"
-        return {each.note: each for each in self._found(query)}
+        return {each.note: each for each in self._select(query)}
 
     def accept(self, notes: Iterable[str], *, is_accepted: bool = True) -> None:
         if self.path.exists():
@@ -95,7 +95,7 @@ class SharedNotes(MachineDatabase):
         if rows:
             self.change(lambda db: db.executemany(query, rows))
 
-    def _found(self, query: str, **given: str) -> list[Shared]:
+    def _select(self, query: str, **given: str) -> list[Shared]:
         rows = self.read(lambda db: db.execute(query, given).fetchall()) or ()
         return [
             Shared(note, space, author, bool(accepted), bool(closed)) for note, space, author, accepted, closed in rows

@@ -1,6 +1,6 @@
-"""Sets the clock of every Python process that has this folder in PYTHONPATH forward by CLOCK_OFFSET seconds, or back.
+"""Shifts the clock of every Python process with this folder in PYTHONPATH by CLOCK_OFFSET seconds.
 
-The times of files stay those of the kernel, as on a machine whose clock was corrected after they were written.
+File times still come from the kernel, as on a machine whose clock was corrected after the files were written.
 """
 
 from __future__ import annotations
