@@ -171,6 +171,7 @@ CASES: list[list[str]] = [
     ["hub", "init", "--database", HOSTILE],
     ["hub", "migrate", "--database", HOSTILE],
     ["hub", "doctor", "--database", HOSTILE],
+    ["hub", "new-history", "--database", HOSTILE],
     ["hub", "serve", "--database", HOSTILE],
     ["hub", "user", "add", HOSTILE, "--database", HOSTILE],
     ["hub", "space", "add", HOSTILE, "--database", HOSTILE],

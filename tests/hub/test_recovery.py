@@ -13,6 +13,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from tests.hub.running import RunningHub, text_of
 from tests.postgres import Postgres, binaries
+from tests.waiting import wait_until
 
 from anamnesis.cli import anamnesis
 from anamnesis.hub.database import administrator
@@ -46,6 +47,7 @@ def test_a_recovery_to_an_earlier_moment_names_another_history_and_a_restart_doe
         own.start()
         with RunningHub(database) as hub:
             you.url = hub.url
+            wait_until(lambda: you("/v1/me").status != 503)  # while PostgreSQL recovers, the history is not known
             after = you("/v1/sync", {"machine": "desk"}).json
             assert after["spaces"]["~you"]["seq"] == 1
             assert after["hub"] == you("/v1/me").json["hub"] == f"{before}.2"

@@ -42,7 +42,8 @@ Fold = Callable[[Sequence[Memory]], list[Folding]]
 def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
     """Those of the episodes that may be folded, in their order.
 
-    Episodes of other members of a team are folded by their own machines; imported ones only after their review.
+    Episodes of other members of a team are folded by their own machines, or at the hub; imported ones only after their
+    review.
     """
     wanted = [*ids]
     notes = {note.id: note for note in store.live(wanted)}

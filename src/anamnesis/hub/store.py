@@ -25,6 +25,7 @@ from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.note_reader import Hit
 from anamnesis.store.projects import names_of, refuse_ambiguous
 from anamnesis.store.question import Marks
+from anamnesis.store.shared_notes import Shared
 
 # What a tool may change of a note.
 CHANGEABLE = frozenset({"title", "body", "type", "project", "tags"})
@@ -54,10 +55,18 @@ class SharedNote(Memory):
         return cls(**{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=version)
 
 
+class _NoAuthors:
+    """Stands for shared.db: at the hub, whoever may write in a space may change all its notes."""
+
+    def of(self, _ids: Iterable[str]) -> dict[str, Shared]:
+        return {}
+
+
 class HubStore:
     """Reads and changes notes as the caller of a transaction."""
 
     root = None  # the hub keeps no record of what notes are used for
+    shared = _NoAuthors()
 
     def __init__(self, db: Connection, caller: Caller) -> None:
         self.db = db

@@ -72,7 +72,7 @@ def test_notes_are_found_chosen_deleted_and_brought_back_by_keyboard_alone(watch
     page.locator("#main").focus()  # as the link at the beginning of each page does
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator(".done")).to_contain_text("1 note is back")
+    expect(page.locator(".done")).to_contain_text("1 note is restored")
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("k")

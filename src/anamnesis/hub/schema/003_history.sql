@@ -1,13 +1,19 @@
 -- The history of a hub, which clients compare, and indexes for the review and for reflection.
 
 -- PostgreSQL counts a new timeline when a server is recovered to an earlier moment or a replica is promoted: versions that clients
--- have may be gone then. NULL where the service does not say (a PostgreSQL without WAL files).
+-- have may be gone then. NULL where the service does not say (a PostgreSQL without WAL files). While a server recovers, its next
+-- timeline is not known yet, so nobody can be let in.
 CREATE FUNCTION anamnesis.timeline() RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, anamnesis, pg_temp AS $$
 BEGIN
-    RETURN ltrim(left(pg_walfile_name(pg_current_wal_lsn()), 8), '0');
-EXCEPTION WHEN OTHERS THEN
-    RETURN NULL;
+    IF pg_is_in_recovery() THEN
+        RAISE cannot_connect_now USING MESSAGE = 'the database is recovering';
+    END IF;
+    BEGIN
+        RETURN ltrim(left(pg_walfile_name(pg_current_wal_lsn()), 8), '0');
+    EXCEPTION WHEN OTHERS THEN
+        RETURN NULL;
+    END;
 END $$;
 
 -- What names the history of this database: the hub's id, and beyond the first timeline its number.
