@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -185,3 +186,25 @@ def test_what_an_editor_writes_to_a_file_that_it_had_open_is_not_lost(
                 update.result()
     assert path.read_text().endswith(f"body\n{line}")
     assert store.get(note.id).title == ("Title" if line else "Changed")
+
+
+def test_an_open_file_that_was_replaced_is_put_back_when_another_note_of_the_batch_has_changed(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that ends at a conflict still has to look after the files that it replaced before."""
+    monkeypatch.setattr(disk, "_WRITER_SECONDS", 60.0)
+    one, two = (store.write(type="semantic", title=title, body="body") for title in ("one", "two"))
+    former = {each.id: store.file(each.id) for each in (one, two)}
+    paths = [store.memory_dir / f"semantic/{each.id}.md" for each in (one, two)]
+    paths[1].write_text(paths[1].read_text() + "An edit.\n")
+    before = paths[0].stat().st_ino
+    changed = [replace(each, title="Changed") for each in (one, two)]
+    with ThreadPoolExecutor() as pool:
+        with paths[0].open("a") as editor:
+            update = pool.submit(store.put_whole, changed, former, follower="tests")
+            wait_until(lambda: paths[0].stat().st_ino != before or update.done())
+            editor.write("A late line.\n")
+        with pytest.raises(NoteConflict):
+            update.result()
+    assert paths[0].read_text().endswith("body\nA late line.\n")
+    assert paths[1].read_text().endswith("body\nAn edit.\n")

@@ -41,6 +41,7 @@ class Writing:
         self._former = former
         self._steps = Steps(place.folder_time)
         self._staged: dict[str, str] = {}
+        self._replaced: list[str] = []  # paths whose former files are staged now
         self._stage_folder = place.prepare(STAGE)
         self._folders = {folder: place.prepare(folder) for folder in dict.fromkeys(map(folder_of, notes))}
         self._is_tried = False
@@ -77,11 +78,13 @@ class Writing:
         with telling("write", self._place.root):
             if self._is_durable:
                 sync_files([*self._staged.values()])
-            for path in [*self._staged]:
-                self._replace(path, self._former.get(path))
-            for folder in self._folders.values() if self._is_durable else ():
-                sync_folder(folder)
-            self._refuse_late_edits()
+            try:
+                for path in [*self._staged]:
+                    self._replace(path, self._former.get(path))
+                for folder in self._folders.values() if self._is_durable else ():
+                    sync_folder(folder)
+            finally:
+                self._refuse_late_edits()
 
     def _replace(self, path: str, former: NoteFile | None) -> None:
         """Put a file in its place, unless another program has changed what is there since it was read."""
@@ -94,22 +97,30 @@ class Writing:
                 left, seen = former.path, None
         with self._steps.change(folder_of(path)):
             is_replaced = replace_unchanged(self._staged[path], self._place.absolute(path), seen)
-        if not is_replaced:
+        # At once, so that a program which still writes to the former file has not edited the new one too.
+        if not is_replaced or not stays_replaced(self._staged[path], self._place.absolute(path), seen):
             if former and former.path != path and not left:
                 self._move(path, former.path)
             raise _conflict(path)
         if seen is None:
             del self._staged[path]
+        else:
+            self._replaced.append(path)
         if left:
             with self._steps.change(folder_of(left)):
                 os.unlink(self._place.absolute(left))
 
     def _refuse_late_edits(self) -> None:
-        """Put a replaced file back if a program that had it open has written to it since."""
-        for path, replaced in self._staged.items():
-            former = self._former[path]
-            if not stays_replaced(replaced, self._place.absolute(path), (former.size, former.mtime_ns)):
-                raise _conflict(path)
+        """Put back the replaced files that programs which had them open have written to since.
+
+        Only where the system cannot say that a file is open: elsewhere, nobody has it open any more.
+        """
+        late = [path for path in self._replaced if not self._stays_replaced(path, self._former[path])]
+        if late:
+            raise _conflict(late[0])
+
+    def _stays_replaced(self, path: str, former: NoteFile) -> bool:
+        return stays_replaced(self._staged[path], self._place.absolute(path), (former.size, former.mtime_ns))
 
     def _move(self, former: str, path: str) -> bool:
         """Rename a file to its new path before its content is replaced, so that no kill leaves its note in two files;
