@@ -173,10 +173,11 @@ with MemoryStore(sys.argv[1]) as store:
         time.sleep(0.05)
         note = store.write(type="semantic", title="T", body=f"Text {number // 3}.", project="shop", prov_session="s")
         while number % 4 == 0:
+            read = store.get(note.id)
             try:
-                store.update(note.id, body=f"{store.get(note.id).body} Changed {number}.")
+                store.update(note.id, expected=read, body=f"{read.body} Changed {number}.")
                 break
-            except NoteConflict:  # the editor saved the file at this very moment
+            except NoteConflict:  # the editor has saved the file since it was read
                 pass
 """
 
