@@ -119,8 +119,9 @@ def replace_unchanged(staged: str, target: str, seen: tuple[int, int] | None) ->
     """Rename `staged` to `target` if that still has the size and mtime `seen` (None for no file); returns whether.
 
     The two files are exchanged, so that no concurrent save is lost: the replaced file is in `staged` afterwards, for
-    `stays_replaced` to check and for the caller to remove. On a file system without an exchange, a change between the
-    check and the rename is overwritten.
+    the caller to remove. Whether a program still writes to it is checked at once, before that program can edit the new
+    file too; where the system cannot say that a file is open, call `stays_replaced` again later. On a file system
+    without an exchange, a change between the check and the rename is overwritten.
     """
     if size_and_mtime(target) != seen:
         return False
@@ -137,7 +138,7 @@ def replace_unchanged(staged: str, target: str, seen: tuple[int, int] | None) ->
         rename(staged, target)
         return True
     if size_and_mtime(staged) == seen:
-        return True
+        return stays_replaced(staged, target, seen)
     _put_back(staged, target)
     return False
 

@@ -94,7 +94,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def get(path: str, work: Work) -> Route:
-    """A route that reads, for whoever has a token. What `work` returns is sent as JSON, unless it is a response."""
+    """A route that reads and needs a token. The result of `work` is sent as JSON, unless it is a response."""
     return Route(path, _authenticated(work, has_body=False), methods=["GET"])
 
 

@@ -97,8 +97,7 @@ class Writing:
                 left, seen = former.path, None
         with self._steps.change(folder_of(path)):
             is_replaced = replace_unchanged(self._staged[path], self._place.absolute(path), seen)
-        # At once, so that a program which still writes to the former file has not edited the new one too.
-        if not is_replaced or not stays_replaced(self._staged[path], self._place.absolute(path), seen):
+        if not is_replaced:
             if former and former.path != path and not left:
                 self._move(path, former.path)
             raise _conflict(path)

@@ -18,7 +18,6 @@ from anamnesis.disk import (
     move,
     replace_unchanged,
     size_and_mtime,
-    stays_replaced,
     sync_files,
     sync_folder,
 )
@@ -154,7 +153,7 @@ def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collec
         return False
     if staged:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return replace_unchanged(staged, str(target), seen) and stays_replaced(staged, str(target), seen)
+        return replace_unchanged(staged, str(target), seen)
     _remove(folder, wanted, kept)
     return True
 
