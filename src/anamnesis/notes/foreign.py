@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import Memory
@@ -16,6 +17,13 @@ SOURCE = "import"
 _CONFIDENCE = 0.5
 _NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
+
+
+class Origin(NamedTuple):
+    """Whose a note is that the user has not written, in a few words, and whether a person has yet to accept it."""
+
+    source: str
+    is_unreviewed: bool = False
 
 
 def origin_name(text: str) -> str:
@@ -41,6 +49,13 @@ def is_waiting(note: Memory) -> bool:
 
 def as_reviewed(note: Memory) -> Memory:
     return replace(note, tags=[*note.tags, REVIEWED]) if is_waiting(note) else note
+
+
+def origin_of(note: Memory) -> Origin | None:
+    """The origin of an imported note, or of an agent's note that needs a review; None for all others."""
+    if is_foreign(note):
+        return Origin(f"imported from {origin_name(note.machine_id)}", is_waiting(note))
+    return Origin("an agent's", is_unreviewed=True) if is_waiting(note) else None
 
 
 def label(note: Memory) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
+from anamnesis.notes.foreign import Origin, origin_name, origin_of
 from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.change_log import ChangeLog, Written
@@ -125,6 +126,16 @@ class MemoryStore(NoteReader):
         from anamnesis.store.shared_notes import SharedNotes  # only a machine with a hub has some
 
         return SharedNotes(self.root)
+
+    def origins(self, notes: Iterable[Memory]) -> dict[str, Origin]:
+        """Whose those of the notes are that other members of a team, other programs or unreviewed agents wrote."""
+        given = [*notes]
+        found = {note.id: origin for note in given if (origin := origin_of(note))}
+        for id, each in (self.shared.of(note.id for note in given) if self.has_shared else {}).items():
+            if each.author:
+                source = f"{origin_name(each.author)} in the space {origin_name(each.space)}"
+                found[id] = Origin(source, not each.is_accepted)
+        return found
 
     @property
     def is_empty(self) -> bool:
