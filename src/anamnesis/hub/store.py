@@ -17,7 +17,7 @@ from anamnesis.hub.database import Connection, one
 from anamnesis.hub.incoming import checked_change
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
-from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, is_waiting
+from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, Origin, is_waiting, origin_of
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
@@ -179,9 +179,13 @@ class HubStore:
                 SELECT FROM anamnesis.notes WHERE space = ANY (%(spaces)s) AND NOT deleted AND NOT hidden
                     AND (%(projects)s::text[] IS NULL OR project = ANY (%(projects)s::text[]))
                     AND (%(type)s::text IS NULL OR type = %(type)s) LIMIT {_MOST_COUNTED}
-            ) AS some
+            ) AS found
         """
         return int((one(self.db, query, values) or {})["notes"])
+
+    def origins(self, notes: Iterable[Memory]) -> dict[str, Origin]:
+        """Whose those of the notes are that other members, other programs or unreviewed agents wrote."""
+        return {note.id: origin for note in notes if (origin := origin_of(note))}
 
     def sizes(self) -> dict[int, int]:
         """How many notes each of the caller's spaces has."""
