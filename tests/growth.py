@@ -1,7 +1,11 @@
-"""Measures how the CPU time of a call grows with its input. Thread time is little affected by other processes."""
+"""Judges how the time of a call grows with its input, beside a linear pattern that is timed in the same turns.
+
+A busy or slow machine slows both. The time is that of the thread's processor, and of several turns the fastest counts.
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,10 +14,15 @@ Input = TypeVar("Input")
 
 # Each step is four times the one before: linear work takes 4 times as long, quadratic work 16 times.
 STEPS = (4_000, 16_000, 62_000, 250_000, 1_000_000)
+_LINEAR_GROWTH = 4.0
 _MOST_GROWTH = 9.0
 # A faster call cannot be measured at this step; if it is quadratic, the next step shows it.
 _MEASURABLE_SECONDS = 0.04
-_REPEATED = 3
+_TURNS = 3
+# Linear, but it remembers each repetition: megabytes of memory, which the system hands out slowly.
+_REFERENCE = re.compile(r"(?:(?:and|but)\s+)+")
+# The reference of 300,000 characters takes about 3 ms.
+_LONG_FOR_A_FEW = 20.0
 
 
 def superlinear(call: Callable[[Input], object], make: Callable[[int], Input], largest: int = STEPS[-1]) -> str:
@@ -22,18 +31,36 @@ def superlinear(call: Callable[[Input], object], make: Callable[[int], Input], l
     for size in (step for step in STEPS if step <= largest):
         elapsed = seconds(call, make(size))
         if _is_growth(before, elapsed):
-            # Measured again, both in turn, because the speed of a shared processor varies.
-            small, large = make(size // 4), make(size)
-            pairs = [(seconds(call, small), seconds(call, large)) for _ in range(_REPEATED)]
-            if all(_is_growth(*pair) for pair in pairs):
-                before, elapsed = min(pairs)
-                return f"{size:,} characters took {elapsed:.3f} s, a quarter of them {before:.3f} s"
+            # Where the reference needs new memory, only the next step tells quadratic work from it.
+            found = _excess(call, make, size) or _excess(call, make, size * 4)
+            if found:
+                return found
         before = elapsed
     return ""
 
 
-def _is_growth(before: float, elapsed: float) -> bool:
-    return elapsed > max(_MEASURABLE_SECONDS, _MOST_GROWTH * max(before, _MEASURABLE_SECONDS / 4))
+def _is_growth(before: float, elapsed: float, most: float = _MOST_GROWTH) -> bool:
+    return elapsed > max(_MEASURABLE_SECONDS, most * max(before, _MEASURABLE_SECONDS / 4))
+
+
+def _excess(call: Callable[[Input], object], make: Callable[[int], Input], size: int) -> str:
+    """A message if from a quarter of this size the time grows more than that of the reference; "" otherwise."""
+    small, large = make(size // 4), make(size)
+    turns = [(seconds(call, small), seconds(call, large), reference(size // 4), reference(size)) for _ in range(_TURNS)]
+    before, elapsed, linear_before, linear = map(min, zip(*turns, strict=True))
+    if not _is_growth(before, elapsed, _MOST_GROWTH * max(1.0, linear / linear_before / _LINEAR_GROWTH)):
+        return ""
+    return f"{size:,} characters took {elapsed:.3f} s, a quarter of them {before:.3f} s"
+
+
+def is_long_for_a_few(call: Callable[[Input], object], given: Input) -> bool:
+    """Whether a call with at most 300 characters takes longer than linear work with a thousand times as many."""
+    return all(seconds(call, given) > _LONG_FOR_A_FEW * reference(300_000) for _ in range(_TURNS))
+
+
+def reference(size: int) -> float:
+    """The processor time of linear work with so many characters."""
+    return seconds(_REFERENCE.match, "and " * (size // 4))
 
 
 def seconds(call: Callable[[Input], object], given: Input) -> float:

@@ -57,7 +57,7 @@ def answering(status: int, body: bytes, secure: Path | None = None, **headers: s
 
 
 def ask(url: str) -> object:
-    with HubClient(parse_address(url), TOKEN, timeout=5) as client:
+    with HubClient(parse_address(url), TOKEN, timeout=60) as client:
         return client.me()
 
 
@@ -137,7 +137,7 @@ def test_no_repr_contains_the_token() -> None:
 
 
 def test_a_connection_that_the_hub_closed_is_reopened() -> None:
-    with answering(200, b'{"user": "you"}') as (url, seen), HubClient(parse_address(url), TOKEN, timeout=5) as client:
+    with answering(200, b'{"user": "you"}') as (url, seen), HubClient(parse_address(url), TOKEN, timeout=60) as client:
         client.me()
         assert client._connection
         assert client._connection.sock

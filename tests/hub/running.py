@@ -71,9 +71,10 @@ class Client:
 class RunningHub:
     """A hub of its own database, with users that have tokens."""
 
-    def __init__(self, database: str, connections: int = 4) -> None:
+    def __init__(self, database: str, connections: int = 4, wait: float = 60) -> None:
+        """A request waits for the database for so many seconds, on a busy machine too."""
         self.database = database
-        self.hub = Hub(Database(database, connections, wait=2), KEY)
+        self.hub = Hub(Database(database, connections, wait), KEY)
         listener = listen("127.0.0.1", 0)
         self.address: tuple[str, int] = listener.getsockname()
         self.url = f"http://127.0.0.1:{self.address[1]}"

@@ -106,7 +106,7 @@ def test_a_change_is_announced_with_its_space_and_sequence_when_it_is_committed(
         you.put("core", "N1", text_of("N1"))
         you.put("core", "N1", text_of("N1"))  # nothing new
         you.put("core", "N2", text_of("N2"))
-        told = [each.payload for each in listener.notifies(timeout=10, stop_after=2)]
+        told = [each.payload for each in listener.notifies(timeout=60, stop_after=2)]
     with administrator(running.database) as db:
         space = (db.execute("SELECT id FROM anamnesis.spaces WHERE name = 'core'").fetchone() or {})["id"]
     assert told == [f"{space} 1", f"{space} 2"]

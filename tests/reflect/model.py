@@ -55,5 +55,5 @@ class Model:
         return f"http://127.0.0.1:{self.server.server_address[1]}/v1"
 
     def settings(self, **changes: Any) -> Reflection:
-        base: dict[str, Any] = {"base_url": self.url, "api_key": "key", "timeout": 5, "max_tokens": 77}
+        base: dict[str, Any] = {"base_url": self.url, "api_key": "key", "timeout": 60, "max_tokens": 77}
         return Reflection(**{"provider": "openai", "model": "small", **base, **changes})

@@ -185,9 +185,13 @@ def test_a_host_is_named_whatever_form_its_address_has(
 def test_a_remote_that_has_answered_may_be_slow(make: Make, remote: Path, ssh: Callable[[str], None]) -> None:
     make("b", remote).note("one")
     make("b", remote).sync()
-    ssh('shift; { sleep 8; cat; } | sh -c "$1"')
-    a = make("a", f"ssh://box{remote}", connect_timeout=4)
-    assert a.sync().reached
+    seconds, reached = 0.25, False
+    while not reached and seconds < 60:  # where even the first byte takes longer than that, twice as long is tried
+        seconds *= 2
+        ssh(f'shift; {{ sleep {2 * seconds}; cat; }} | sh -c "$1"')
+        a = make("a", f"ssh://box{remote}", connect_timeout=seconds)
+        reached = a.sync().reached
+    assert reached
     assert a.bodies() == {"one"}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import wait_until
 from tests.web.daemon import Daemon
 from tests.web.test_server import HEALTH, read_all
 
@@ -65,14 +66,15 @@ def test_unfinished_imports_do_not_fill_the_memory(daemon: Daemon) -> None:
             send(each, 45 * MB)
         assert daemon.memory() - before < 256 * MB
         assert daemon.ask("POST", "/sessions", '{"id":"s","project":"p"}').status == 201
+        wait_until(lambda: sum(map(_has_answer, connections)) >= 4)
         answered = [each for each in connections if _has_answer(each)]
-        assert 4 <= len(answered) < 8
+        assert len(answered) < 8
         assert all(read_all(each).startswith(b"HTTP/1.1 503 ") for each in answered)
     assert daemon.ask("GET", "/health").body == HEALTH
 
 
 def _has_answer(connection: socket.socket) -> bool:
-    connection.settimeout(0.5)
+    connection.settimeout(0.1)
     try:
         return bool(connection.recv(1, socket.MSG_PEEK))
     except TimeoutError:
@@ -81,10 +83,28 @@ def _has_answer(connection: socket.socket) -> bool:
         connection.settimeout(60)
 
 
+def _is_idle(daemon: Daemon) -> bool:
+    """Whether it hardly used the processor for a second."""
+    spent = daemon.cpu_seconds()
+    time.sleep(1)
+    return daemon.cpu_seconds() - spent < 0.05
+
+
+def _is_open(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
 @only_linux
 @pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHo"])
 def test_half_open_connections_leave_others_served_and_the_processor_idle(tmp_path: Path, sent: bytes) -> None:
     daemon = Confined(tmp_path)
+    wait_until(lambda: _is_idle(daemon))
     with clients(daemon, 300) as connections:
         for each in connections:
             with contextlib.suppress(ConnectionError):
@@ -92,9 +112,8 @@ def test_half_open_connections_leave_others_served_and_the_processor_idle(tmp_pa
         for _ in range(5):
             assert daemon.ask("GET", "/health").body == HEALTH
             assert daemon.ask("POST", "/sessions", '{"id":"s","project":"p"}').status == 201
-        started, spent = time.monotonic(), daemon.cpu_seconds()
-        time.sleep(3)
-        assert (daemon.cpu_seconds() - spent) / (time.monotonic() - started) < 0.1
+        wait_until(lambda: _is_idle(daemon))
+        assert sum(map(_is_open, connections)) > 100, "the daemon was idle while they were open"
     assert daemon.stop() == (0, "")
     assert "error" not in (tmp_path / "anamnesis.log").read_text()
 
