@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import FAILURES
-from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
+from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, faults_of_type, read_config, setting_text
 from anamnesis.doctor.finding import Finding
 from anamnesis.doctor.hub import examine_hub
 from anamnesis.errors import AnamnesisError
@@ -60,13 +60,14 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
     try:
         content = read_config(settings.home)
     except AnamnesisError as error:
-        yield Finding(path, error.message, "Fix it by hand or remove it; until then it counts as empty.")
+        yield Finding(path, error.message, "Correct or remove it; until then no daemon starts and nothing is synced.")
         return
+    for fault in faults_of_type(settings.home, content):
+        yield Finding(path, fault, "Correct or remove it; until then no daemon starts and nothing is synced.")
     for setting in SETTINGS:
-        value = content.get(setting.name, "")
         try:
-            if value != "":
-                setting.check(value if isinstance(value, str) else repr(value))
+            if value := setting_text(content.get(setting.name)):
+                setting.check(value)
         except AnamnesisError as error:
             yield Finding(path, error.message, f"anamnesis config set {setting.name} VALUE")
 

@@ -108,8 +108,14 @@ def _dispatch(arguments: Sequence[str]) -> None:
         print_out(f"engram {VERSION}\n")
     elif name in VERBS:
         from anamnesis.config import resolve_settings  # which `version` and `help` do not need
+        from anamnesis.log import warn
 
-        _function(name)(rest, resolve_settings())
+        settings = resolve_settings()
+        if name == "serve":
+            settings.demand_config()
+        elif settings.fault:
+            warn(settings.refused[0], "engram")
+        _function(name)(rest, settings)
     else:
         print_out(usage())
         raise Stop(f"unknown command: {name}\n")
