@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -429,3 +430,13 @@ def change_config(home: Path, name: str, value: str | None) -> None:
         write_atomically(path.resolve(), text.encode("utf-8", "replace"), mode=0o600)
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {path}: {error.strerror}.") from error
+
+
+def take_machine_id(home: Path, restored: Path) -> None:
+    """Name the machine in a restored config.json as in that of `home`; without one there, it has no name."""
+    name = ""
+    with suppress(StoreUnavailable):
+        name = setting_text(read_config(home).get("machine_id")) or ""
+    with suppress(StoreUnavailable):  # a file that cannot be read is restored as it was saved
+        if (read_config(restored).get("machine_id") or "") != name:
+            change_config(restored, "machine_id", name or None)
