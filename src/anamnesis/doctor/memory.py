@@ -37,7 +37,7 @@ def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
             found += [] if quickly else [*_index(store), *_vectors(store)]
             found += _files(store)
-            found += [] if quickly else _folders(store)
+            found += [] if quickly else [*_folders(store), *_times(store)]
             found += _dreams(store)
             found += [] if quickly else _bridge(store, settings)
     except AnamnesisError as error:
@@ -132,6 +132,14 @@ def _folders(store: MemoryStore) -> Iterator[Finding]:
         yield Finding(path, fault, "Put the file or the folder itself there.")
     for path in faults.unlistable(store.root):
         yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Ask its owner for permission.")
+
+
+def _times(store: MemoryStore) -> Iterator[Finding]:
+    """Times in the future, before which no later edit counts as newer."""
+    if ids := faults.in_the_future(store):
+        some = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+        fault = f"{counted(len(ids), 'note has', 'notes have')} a time in the future: {some}."
+        yield Finding(str(store.root), fault, "Set the clock of its machine, and the times: anamnesis edit ID")
 
 
 def _dreams(store: MemoryStore) -> Iterator[Finding]:

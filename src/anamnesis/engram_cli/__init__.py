@@ -37,7 +37,9 @@ VERBS = {
     ),
     "search": Verb("search_and_save", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
     "save": Verb(
-        "search_and_save", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Save a memory."
+        "search_and_save",
+        "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]",
+        "Save a memory; with the CONTENT `-`, that of standard input.",
     ),
     "timeline": Verb("search_and_save", "ID [--before N] [--after N]", "Show the memories before and after a memory."),
     "context": Verb("search_and_save", "[PROJECT] [--scope S]", "Show recent sessions and memories."),
