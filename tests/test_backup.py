@@ -36,7 +36,7 @@ def filled(home: Path) -> MemoryStore:
     store.write(type="semantic", title="Local", body="Here", scope="machine-local")
     (home / "memory" / "bare.md").write_text("# Bare\n\nText.\n")
     os.utime(home / "memory" / "bare.md", (1_700_000_000, 1_700_000_000))
-    (home / "config.json").write_text('{"machine_id": "desk"}')
+    (home / "config.json").write_text('{"machine_id": "desk", "dream": "off"}')
     store.refresh()
     return store
 
@@ -56,7 +56,7 @@ def test_everything_that_is_not_derived_is_restored(tmp_path: Path) -> None:
         assert [each.id for each in restored.trashed()] == [each.id for each in store.trashed()] != []
         kept = next(note for note in store.list() if note.title == "Kept")
         assert restored.kept.versions(kept.id) == store.kept.versions(kept.id) != []
-    assert json.loads((other / "config.json").read_text()) == {"machine_id": "desk"}
+    assert json.loads((other / "config.json").read_text()) == {"dream": "off"}
     assert sqlite3.connect(tmp_path / "new" / "engram.db").execute("SELECT * FROM pairs").fetchall() == [(1, 1)]
     store.close()
     db.close()

@@ -51,7 +51,7 @@ def test_remote_is_variable_then_file_then_none(home: Path, monkeypatch: pytest.
     assert resolve_remote() == "/srv/notes.git"
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"machine_id": 5}', '{"machine_id": ""}', "\xff"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"machine_id": [5]}', '{"machine_id": ""}', "\xff"])
 def test_an_invalid_config_counts_as_empty(home: Path, content: str) -> None:
     home.mkdir()
     (home / "config.json").write_bytes(content.encode("latin-1"))

@@ -19,6 +19,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from anamnesis.config import take_machine_id
 from anamnesis.disk import locked, sync_files, sync_folder
 from anamnesis.errors import InvalidArgument, Unwritable
 
@@ -30,6 +31,8 @@ _LOCKS = ("memory/.git/anamnesis.lock", "exchange.lock", "store.lock")
 # Files that are derived from the notes, that belong to running processes, or that are no part of a memory.
 _DERIVED = ("index.db", "vectors.db", "sketches.db", "staged", "daemon.json", "bin", "sync.begun")
 _EXCLUDED_SUFFIXES = (".lock", ".tmp", "-wal", "-shm", "-journal")
+# The ledger of the agents' changed files, and the launcher that they start.
+_OF_A_MACHINE = ("backups", "bin")
 # Folders that a person may store elsewhere, with a link in their place.
 _TREES = ("memory", "local", "trash")
 _SQLITE = b"SQLite format 3\0"
@@ -165,7 +168,8 @@ def restore(
         raise InvalidArgument(f"There is a memory at {there[0]}.", "--replace moves it aside, and restores the backup.")
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}.") as folder:
-        _unpack(file, files, Path(folder))
+        _unpack(file, [each for each in files if not _is_of_a_machine(each.name)], Path(folder))
+        _keep_of_this_machine(home, Path(folder, _HOME))
         for each in folders:
             Path(folder, each).mkdir(mode=0o700, parents=True, exist_ok=True)
         is_inside = engram.is_relative_to(home)
@@ -200,6 +204,18 @@ def _unpack(file: Path, files: list[_ArchivedFile], folder: Path) -> None:
             with archive.open(each.name) as member, open(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as out:
                 shutil.copyfileobj(member, out, _CHUNK)
             os.utime(target, ns=(each.mtime_ns, each.mtime_ns))
+
+
+def _is_of_a_machine(name: str) -> bool:
+    return PurePosixPath(name).parts[1] in _OF_A_MACHINE
+
+
+def _keep_of_this_machine(home: Path, restored: Path) -> None:
+    """Keep the ledger, the launcher and the name of the machine of an existing home, instead of the saved ones."""
+    for name in _OF_A_MACHINE:
+        if (home / name).is_dir():
+            shutil.copytree(home / name, restored / name)
+    take_machine_id(home, restored)
 
 
 def _move_aside(path: Path, stamp: str) -> Path:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ TREES = {"portable": "memory", "machine-local": "local"}
 # The source of a value that is not set.
 DEFAULT = "default"
 _ENGRAM_DB = "engram.db"
+_CORRECT_IT = "Correct or remove it."
 # Claude Code shows only a preview of a hook's output beyond 10,000 characters.
 DEFAULT_BUDGET = 8_000
 DEFAULT_VERSIONS = 50
@@ -210,6 +212,7 @@ class Settings(NamedTuple):
     """This machine's settings when the program read them. An invalid value is replaced by the default.
 
     `machine_id`, `remote` and `token` are checked where they are used, and `found` has all values as given.
+    `fault` says why config.json, or a value of it, cannot be used; else it is "".
     """
 
     home: Path
@@ -235,6 +238,7 @@ class Settings(NamedTuple):
     proxies: Proxies
     user: str
     found: tuple[ResolvedSetting, ...]
+    fault: str
 
     def __repr__(self) -> str:
         return f"Settings(home={str(self.home)!r})"  # without the token and the given values, which may be secret
@@ -250,10 +254,16 @@ class Settings(NamedTuple):
         engram = self.user_home / ".engram"
         return (engram if engram.is_dir() else self.home) / _ENGRAM_DB
 
+    def demand_config(self) -> None:
+        """Refuse to work with a broken config.json, whose defaults allow what it may forbid."""
+        if self.fault:
+            raise StoreUnavailable(self.fault, _CORRECT_IT)
+
     @property
     def refused(self) -> list[str]:
-        """A sentence for each invalid value that falls back to its default."""
-        return [
+        """A sentence for a broken config.json, and for each invalid value that falls back to its default."""
+        broken = [f"{self.fault.rstrip('.')}, so defaults are used. {_CORRECT_IT}"] if self.fault else []
+        return broken + [
             f"{each.fault.rstrip('.')}, so {each.setting.default!r} is used. Change {each.source}."
             for each in self.found
             if each.falls_back
@@ -266,12 +276,13 @@ class Settings(NamedTuple):
 
 
 def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
-    """Read the environment and config.json; a broken config.json counts as empty, so that no program fails on it."""
+    """Read the environment and config.json; a broken one counts as empty, and `Settings.fault` has the reason."""
     home = _folder(environ.get(HOME_VARIABLE) or "~/.anamnesis", user_home)
     try:
         config = read_config(home)
-    except StoreUnavailable:
-        config = {}
+        fault = next(faults_of_type(home, config), "")
+    except StoreUnavailable as error:
+        config, fault = {}, error.message
     found = {each.name: _resolved(each, environ, config) for each in SETTINGS}
     return Settings(
         home=home,
@@ -306,6 +317,7 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         ),
         user=environ.get("USER") or environ.get("USERNAME") or _host_name() or "unknown",
         found=tuple(found.values()),
+        fault=fault,
     )
 
 
@@ -349,8 +361,7 @@ def setting(name: str) -> Setting:
 def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> ResolvedSetting:
     if value := environ.get(wanted.variable):
         return ResolvedSetting(wanted, value, wanted.variable)
-    value = config.get(wanted.name)
-    if isinstance(value, str) and value:
+    if value := setting_text(config.get(wanted.name)):
         return ResolvedSetting(wanted, value, CONFIG_NAME)
     return ResolvedSetting(wanted, _host_name() if wanted.name == "machine_id" else None, DEFAULT)
 
@@ -373,14 +384,35 @@ def read_config(home: Path) -> dict[str, Any]:
     """The content of config.json; empty where there is none."""
     path = home / CONFIG_NAME
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Correct or remove it.") from error
+        content = json.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not path.is_symlink():
+            return {}
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}.", _CORRECT_IT) from error
+    except json.JSONDecodeError as error:
+        raise StoreUnavailable(f"{path}, line {error.lineno}: {error.msg}.", _CORRECT_IT) from error
+    except (ValueError, RecursionError) as error:
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else "is not in UTF-8"
+        raise StoreUnavailable(f"{path} {reason}.", _CORRECT_IT) from error
     if not isinstance(content, dict):
-        raise StoreUnavailable(f"{path} does not hold a JSON object.", "Correct or remove it.")
+        raise StoreUnavailable(f"{path} does not hold a JSON object.", _CORRECT_IT)
     return content
+
+
+def faults_of_type(home: Path, config: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence for each setting in config.json that is neither text nor a whole number."""
+    for each in SETTINGS:
+        if setting_text(config.get(each.name)) is None:
+            yield f"{home / CONFIG_NAME}: {each.name} is not text."
+
+
+def setting_text(value: object) -> str | None:
+    """A value of config.json as text, "" if it is not set; None if it is neither text nor a whole number."""
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else None
 
 
 def change_config(home: Path, name: str, value: str | None) -> None:
@@ -398,3 +430,13 @@ def change_config(home: Path, name: str, value: str | None) -> None:
         write_atomically(path.resolve(), text.encode("utf-8", "replace"), mode=0o600)
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {path}: {error.strerror}.") from error
+
+
+def take_machine_id(home: Path, restored: Path) -> None:
+    """Name the machine in a restored config.json as in that of `home`; without one there, it has no name."""
+    name = ""
+    with suppress(StoreUnavailable):
+        name = setting_text(read_config(home).get("machine_id")) or ""
+    with suppress(StoreUnavailable):  # a file that cannot be read is restored as it was saved
+        if (read_config(restored).get("machine_id") or "") != name:
+            change_config(restored, "machine_id", name or None)

@@ -14,7 +14,7 @@ from anamnesis.notes.authorship import as_edited
 from anamnesis.notes.foreign import as_reviewed
 from anamnesis.notes.merge import MergedNote, merge
 from anamnesis.store import CHANGEABLE, MemoryStore
-from anamnesis.store.ids import utcnow
+from anamnesis.store.ids import changed_at
 from anamnesis.store.recording import record
 
 # Returns the changed fields of a note.
@@ -69,7 +69,7 @@ def parse_edited(note_id: str, text: str) -> Memory:
 
 def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> MergedNote:
     """Merge an edit of `base` with the current note; the edit counts as the newer version."""
-    return merge(base, replace(mine, updated_at=utcnow()), theirs)
+    return merge(base, replace(mine, updated_at=changed_at(base, theirs)), theirs)
 
 
 def with_tags(tags: Iterable[str]) -> Change:

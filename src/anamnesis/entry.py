@@ -89,10 +89,14 @@ def _is_terminal() -> bool:
 def _run_tui() -> None:
     """Run the terminal application without click, for an earlier first frame."""
     from anamnesis.config import resolve_settings
+    from anamnesis.log import warn
     from anamnesis.tui import run
 
     try:
-        run(resolve_settings())
+        settings = resolve_settings()
+        for sentence in settings.refused:
+            warn(sentence)
+        run(settings)
     except AnamnesisError as error:
         sys.exit(f"anamnesis: {error}")
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +24,14 @@ def log(home: Path, event: str, **facts: object) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write(line + "\n")
+
+
+def warn(sentence: str, program: str = "anamnesis") -> None:
+    """Print a line to stderr, where a program has one; a message of several lines is joined."""
+    with contextlib.suppress(OSError):
+        if sys.stderr is not None:  # as under pythonw
+            sys.stderr.write(f"{program}: {' '.join(sentence.splitlines())}\n")
+            sys.stderr.flush()
 
 
 def log_once(home: Path, event: str, **facts: object) -> None:

@@ -13,7 +13,7 @@ from anamnesis.notes import Memory
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_reviewed, is_waiting
 from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
-from anamnesis.store.ids import utcnow
+from anamnesis.store.ids import changed_at
 
 _BATCH = 500
 
@@ -52,7 +52,7 @@ def accept_all(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
         files = store.files(ids[start : start + _BATCH]).values()
         found = [file.memory for file in files if file.memory]
         notes = [note for note in found if is_waiting(note) and note.id not in held]
-        batch = [replace(as_reviewed(note), updated_at=utcnow()) for note in notes]
+        batch = [replace(as_reviewed(note), updated_at=changed_at(note)) for note in notes]
         store.put_all(batch)
         accepted += batch
     return accepted

@@ -240,7 +240,7 @@ def test_a_broken_configuration_is_reported_before_any_change(user: User) -> Non
     (user.store / "config.json").write_text("{")
     done = user.command("init", "--all")
     assert done.code == 1
-    assert "config.json cannot be read" in done.err
+    assert "config.json, line 1: " in done.err
     assert user.files() == {}
 
 

@@ -95,3 +95,30 @@ def test_superseding_an_unknown_note_prints_a_warning(anamnesis: Command) -> Non
     assert nothing.code == 0
     assert nothing.err == "No note has the id 01NOTHING, so nothing is superseded until one has it.\n"
     assert nothing.json["supersedes"] == "01NOTHING"
+
+
+@pytest.mark.parametrize("arguments", [("-",), ("-", "-"), ("", "-")])
+def test_a_dash_is_the_text_of_a_pipe_with_its_title_in_the_first_line(
+    anamnesis: Command, arguments: tuple[str, ...]
+) -> None:
+    note = anamnesis("write", *arguments, "--json", stdin="Tide\n\nIt turns at six.\n").json
+    assert (note["title"], note["body"]) == ("Tide", "It turns at six.")
+
+
+def test_a_dash_is_the_title_or_the_body_from_a_pipe(anamnesis: Command) -> None:
+    note = anamnesis("write", "Tide", "-", "--json", stdin="It turns\nat six.\n").json
+    assert (note["title"], note["body"]) == ("Tide", "It turns\nat six.")
+    note = anamnesis("write", "-", "It turns at six.", "--json", stdin="Tide\n").json
+    assert (note["title"], note["body"]) == ("Tide", "It turns at six.")
+
+
+def test_a_dash_is_standard_input_in_every_command_that_takes_a_text(anamnesis: Command) -> None:
+    anamnesis("write", "Tide", "It turns at six.")
+    assert "Tide" in anamnesis("search", "-", stdin="when does the tide turn\n").out
+    judged = anamnesis("dream", "gate", "Tide", "-", "--json", stdin="It turns at six.\n").json
+    assert judged["decision"] == "reject"
+    assert anamnesis("config", "set", "token", "-", stdin="sixteen-letters-or-more\n").code == 0
+    assert anamnesis("config", "get", "token").out == "...more\n"
+    assert anamnesis("engram", "save", "Ebb", "-", stdin="It ebbs at noon.\n").code == 0
+    assert "It ebbs at noon." in anamnesis("engram", "search", "ebbs").out
+    assert anamnesis("engram", "save", "Sic", "-", stdin="", ANAMNESIS_ENGRAM_STRICT="1").code == 0

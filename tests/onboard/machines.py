@@ -48,7 +48,7 @@ class Machine:
         ledger = Ledger(self.store)
         leaving = names or NAMES
         agents = all_agents(Place(self.system, self.home, self.variables), self.program)
-        return tear_down(plan_removal(agents, leaving, ledger), leaving, ledger)
+        return tear_down(plan_removal(agents, leaving, ledger, self.home), leaving, ledger)
 
     def settings(self, name: str) -> Iterator[SettingsEdit]:
         return (edit for edit in self.agent(name).edits if isinstance(edit, SettingsEdit))

@@ -97,7 +97,7 @@ class Owner:
         everybody = [*agents, *([found.agent] if found else [])]
         leaving = names or [*(agent.name for agent in agents), "engram"]
         ledger = Ledger(self.machine.store)
-        return tear_down(plan_removal(everybody, leaving, ledger), leaving, ledger)
+        return tear_down(plan_removal(everybody, leaving, ledger, self.machine.home), leaving, ledger)
 
     def entry(self, name: str) -> dict[str, Any]:
         file, format, path, _ = REGISTERED[name]

@@ -81,7 +81,8 @@ def _follow_note(pair: Pair, row: Observation, as_: Translation) -> Outcome:
     """The note wins. If its file was deleted, its observation is soft-deleted, as Engram does."""
     if pair.note:
         return Outcome(pair.note, as_.row(pair.note, row))
-    return Outcome(None, row if row.deleted_at else replace(row, deleted_at=as_.now, updated_at=as_.now))
+    at = max(as_.now, row.updated_at)
+    return Outcome(None, row if row.deleted_at else replace(row, deleted_at=as_.now, updated_at=at))
 
 
 def _first_agreement(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outcome:

@@ -10,6 +10,7 @@ from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import print_json
 from anamnesis.errors import InvalidArgument, StoreUnavailable, Unwritable
+from anamnesis.onboard.ledger import FOLDER as LEDGER_FOLDER
 from anamnesis.plural import counted
 from anamnesis.store.ids import utcnow
 
@@ -28,7 +29,8 @@ def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
     and the daemon may keep running. The file is as confidential as the notes, and may hold a token.
 
     `anamnesis backup restore FILE` verifies the file, then restores it into a home that does not exist yet; --replace
-    moves an existing home aside. Restore only files that you saved yourself.
+    moves an existing home aside. The name of the machine, the launcher of the agents and the record of their changed
+    files are those of the existing home, never the saved ones. Restore only files that you saved yourself.
 
     JSON: {"file", "files", "databases", "bytes", "damaged"}; restore adds "moved_aside"
     """
@@ -80,3 +82,5 @@ def _restore(file: Path, replace: bool, as_json: bool) -> None:
     click.echo(f"Restored {counted(saved.files, 'file')} and {counted(saved.databases, 'database')}.")
     for path in aside:
         click.echo(f"Moved aside: {path}")
+    if not (settings().home / LEDGER_FOLDER).is_dir():
+        click.echo("Next: `anamnesis init` sets up the agents of this machine and names it.")

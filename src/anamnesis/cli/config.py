@@ -10,6 +10,7 @@ from anamnesis.cli.completing import complete_settings
 from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
+from anamnesis.cli.text_input import STDIN, given_text
 from anamnesis.config import CONFIG_NAME, DEFAULT
 from anamnesis.setting import ResolvedSetting
 
@@ -78,11 +79,11 @@ def get_setting(name: str, as_json: bool) -> None:
 @click.argument("value")
 @as_json
 def set_setting(name: str, value: str, as_json: bool) -> None:
-    """Set a setting in config.json.
+    """Set a setting in config.json. With `-` the value is read from standard input, as a secret should be.
 
     JSON: the value in force.
     """
-    change_setting(name, value)
+    change_setting(name, given_text(STDIN)[0].strip() if value == STDIN else value)
     _report(name, as_json)
 
 

@@ -42,7 +42,7 @@ def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
     if background:
         click.echo(_start(port, host))
     else:
-        daemon.run(settings(), port, host, _announce)
+        daemon.run(settings(needs_config=True), port, host, _announce)
 
 
 @command.command()

@@ -12,7 +12,7 @@ from anamnesis.age import age
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store, project_option
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.cli.text_input import decoded, decoded_argument
+from anamnesis.cli.text_input import STDIN, decoded_argument, given_text
 from anamnesis.dream.admitting import accept, drafted, forget, judged
 from anamnesis.dream.gate import Verdict
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Show what the gate would do with a text of an agent, or what it did.
 
-    Without BODY, the body is read from a pipe.
+    Without BODY, or with `-`, the body is read from standard input.
 
     Notes that agents write with `memory_write` pass a gate; your own notes do not. It rejects a text that repeats
     another note, or that only says what code or git can tell; it replaces a note by a text that says the same and
@@ -73,7 +73,7 @@ def command(
             forget(store, forgotten)
         print_json({"forgotten": forgotten}) if as_json else click.echo(f"Forgotten: {forgotten}")
     else:
-        text = decoded_argument(body)[0] if body or sys.stdin.isatty() else decoded(sys.stdin.buffer.read())[0]
+        text = given_text(body if body or sys.stdin.isatty() else STDIN)[0]
         _try(decoded_argument(title)[0], text, given, as_json)
 
 

@@ -243,7 +243,7 @@ def reconcile_engram(database: Path) -> int | None:
 
 def _changed_settings(remote: str | None, local_only: bool) -> dict[str, str | None]:
     """The settings to write to config.json. The machine's name is fixed there, as host names change with networks."""
-    config = read_config(settings().home)
+    config = read_config(settings(needs_config=True).home)
     wanted: dict[str, str | None] = {}
     if not config.get("machine_id"):
         wanted["machine_id"] = re.sub(r"[^\w.-]+", "-", settings().machine_id)[:64]

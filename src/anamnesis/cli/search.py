@@ -13,6 +13,7 @@ from anamnesis.cli.naming import remember
 from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, project_here, sort_option
 from anamnesis.cli.output import console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.text_input import STDIN, given_text
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
 from anamnesis.recall.query import Mode, query_terms
@@ -51,7 +52,8 @@ def command(
 ) -> None:
     """Find the notes that best match QUERY by words and meaning, the best first.
 
-    A phrase in double quotes is matched literally: anamnesis search '"busy timeout" sqlite'.
+    A phrase in double quotes is matched literally: anamnesis search '"busy timeout" sqlite'. With `-` the query is read
+    from standard input.
 
     On a terminal, a line per note as in `anamnesis list`; with --long, also the part that matches. Weak hits are dim.
     Among equal hits, those of this folder's project come first. --sort orders the K best.
@@ -66,7 +68,7 @@ def command(
     the id of the newer one, of a contradicted one "contradicts", the ids of the others, and of one about code
     that is gone "stale", the reason.
     """
-    text = " ".join(query)
+    text = " ".join(query) if query != (STDIN,) else given_text(STDIN)[0]
     with open_memory(only_to_read=True) as vault:
         project = wanted.pop("project")
         at_hand = None if project or mode else project_here().key

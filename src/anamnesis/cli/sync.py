@@ -60,6 +60,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     """
     if home:
         os.environ[HOME_VARIABLE] = home  # the background process inherits it
+    settings(needs_config=True)
     if background:
         from anamnesis.process import run_in_background
 

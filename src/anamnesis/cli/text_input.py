@@ -14,6 +14,8 @@ from anamnesis.plural import counted
 
 # Control characters that no text contains; tab, line ends, backspace and escape occur in logs.
 _BINARY = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f]")
+# The argument that stands for standard input.
+STDIN = "-"
 _REPLACEMENT = "\ufffd"
 
 
@@ -34,6 +36,14 @@ def decoded(data: bytes) -> tuple[str, str]:
     count = text.count(_REPLACEMENT) - data.count(_REPLACEMENT.encode())
     are, were = ("is", "it was") if count == 1 else ("are", "they were")
     return text, f"{counted(count, 'part')} of the text {are} not UTF-8; {were} replaced by {_REPLACEMENT}."
+
+
+def given_text(argument: str) -> tuple[str, str]:
+    """The text of an argument, which for `-` is standard input, and a sentence if it is not UTF-8."""
+    if argument != STDIN:
+        return decoded_argument(argument)
+    text, report = decoded(sys.stdin.buffer.read())
+    return text.removesuffix("\n"), report
 
 
 def decoded_argument(text: str) -> tuple[str, str]:

@@ -16,7 +16,6 @@ from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, change_as_dict, print_diffs, print_refusals, refusal_as_dict
 from anamnesis.disk import locked
 from anamnesis.onboard import machine
-from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.engram_installation import NAME as ENGRAM
 from anamnesis.onboard.ledger import Ledger
@@ -48,7 +47,7 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
     """
     names_to_remove = set(names or (*AGENTS, ENGRAM))
-    plan = plan_removal(_everybody(), names_to_remove, Ledger(settings().home))
+    plan = _plan(names_to_remove, Ledger(settings().home))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
@@ -88,11 +87,12 @@ def _remove(names_to_remove: set[str]) -> Plan:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         ledger = Ledger(home)
-        return tear_down(plan_removal(_everybody(), names_to_remove, ledger), names_to_remove, ledger)
+        return tear_down(_plan(names_to_remove, ledger), names_to_remove, ledger)
 
 
-def _everybody() -> list[Agent]:
-    return machine.agents_and_engram(settings(), find_database(settings()))
+def _plan(names_to_remove: set[str], ledger: Ledger) -> Plan:
+    everybody = machine.agents_and_engram(settings(), find_database(settings()))
+    return plan_removal(everybody, names_to_remove, ledger, settings().user_home)
 
 
 def _print(plan: Plan, only_print: bool) -> None:

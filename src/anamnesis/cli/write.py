@@ -14,7 +14,7 @@ from anamnesis.cli.naming import ResolvedNote, resolve_note
 from anamnesis.cli.options import as_json, open_store, project_option, space_option
 from anamnesis.cli.output import in_a_line, on_terminal, print_json, print_redacted, resemblance
 from anamnesis.cli.spaces import space_warnings
-from anamnesis.cli.text_input import decoded, decoded_argument, edited
+from anamnesis.cli.text_input import STDIN, decoded, decoded_argument, edited, given_text
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
 from anamnesis.notes.spaces import space_line
@@ -47,7 +47,7 @@ def command(
     space: str | None,
     **given: str,
 ) -> None:
-    """Write a note. Without BODY, the text is read from a pipe, else from your editor.
+    """Write a note. Without BODY, the text is read from a pipe, else from your editor; `-` is standard input.
 
     Without TITLE, the first line of the text is the title. ID is as in `anamnesis show`. Lines on stderr report
     redacted secrets and decoding, and warn about a duplicate, a note that says nearly the same (if a daemon runs,
@@ -103,11 +103,13 @@ def _warnings(store: MemoryStore, note: Memory, older: Sequence[ResolvedNote]) -
 
 def _text(title: str, body: str | None) -> tuple[str, str, list[str]]:
     """Title and body from arguments, a pipe or an editor, and sentences on how they were decoded."""
-    title, of_title = decoded_argument(title)
-    if body is not None:
-        body, of_body = decoded_argument(body)
+    is_whole = title in ("", STDIN) and body in (None, STDIN)
+    if body is not None and not is_whole:
+        (title, of_title), (body, of_body) = given_text(title), given_text(body)
         return title, body, [each for each in (of_title, of_body) if each]
-    text, of_text = _read(title)
+    is_piped = STDIN in (title, body)
+    title, of_title = ("", "") if is_piped else decoded_argument(title)
+    text, of_text = given_text(STDIN) if is_piped else _read(title)
     reports = [each for each in (of_title, of_text) if each]
     if title and not sys.stdin.isatty():
         return title, text.removesuffix("\n"), reports

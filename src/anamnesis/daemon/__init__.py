@@ -29,6 +29,7 @@ def run(
 
     `times` says when it dreams. A socket from systemd replaces `host` and `port`.
     """
+    settings.demand_config()
     listening = systemd_socket()
     if listening:
         host = listening.getsockname()[0]

@@ -21,6 +21,7 @@ from anamnesis.web.guard import build_guard
 @contextmanager
 def _opened() -> Iterator[App]:
     settings = resolve_settings()
+    settings.demand_config()
     pid_file = PidFile(settings.engram_db())
     guard = build_guard(LOOPBACK, settings.token)
     report = functools.partial(log_error, settings.home)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import FAILURES
-from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
+from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, faults_of_type, read_config, setting_text
 from anamnesis.doctor.finding import Finding
 from anamnesis.doctor.hub import examine_hub
 from anamnesis.errors import AnamnesisError
@@ -37,7 +37,7 @@ def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
             found += [] if quickly else [*_index(store), *_vectors(store)]
             found += _files(store)
-            found += [] if quickly else _folders(store)
+            found += [] if quickly else [*_folders(store), *_times(store)]
             found += _dreams(store)
             found += [] if quickly else _bridge(store, settings)
     except AnamnesisError as error:
@@ -60,13 +60,14 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
     try:
         content = read_config(settings.home)
     except AnamnesisError as error:
-        yield Finding(path, error.message, "Fix it by hand or remove it; until then it counts as empty.")
+        yield Finding(path, error.message, "Correct or remove it; until then no daemon starts and nothing is synced.")
         return
+    for fault in faults_of_type(settings.home, content):
+        yield Finding(path, fault, "Correct or remove it; until then no daemon starts and nothing is synced.")
     for setting in SETTINGS:
-        value = content.get(setting.name, "")
         try:
-            if value != "":
-                setting.check(value if isinstance(value, str) else repr(value))
+            if value := setting_text(content.get(setting.name)):
+                setting.check(value)
         except AnamnesisError as error:
             yield Finding(path, error.message, f"anamnesis config set {setting.name} VALUE")
 
@@ -131,6 +132,14 @@ def _folders(store: MemoryStore) -> Iterator[Finding]:
         yield Finding(path, fault, "Put the file or the folder itself there.")
     for path in faults.unlistable(store.root):
         yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Ask its owner for permission.")
+
+
+def _times(store: MemoryStore) -> Iterator[Finding]:
+    """Times in the future, before which no later edit counts as newer."""
+    if ids := faults.in_the_future(store):
+        some = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+        fault = f"{counted(len(ids), 'note has', 'notes have')} a time in the future: {some}."
+        yield Finding(str(store.root), fault, "Set the clock of its machine, and the times: anamnesis edit ID")
 
 
 def _dreams(store: MemoryStore) -> Iterator[Finding]:

@@ -24,6 +24,8 @@ COLUMNS = (
     "id, ifnull(sync_id, ''), session_id, type, CAST(title AS TEXT), CAST(content AS TEXT), tool_name, project, scope,"
     " topic_key, revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at"
 )
+# The time of a change: never before the row's own times, also after the clock was set back.
+_CHANGED_AT = "max(datetime('now'), ifnull(datetime(created_at), ''), ifnull(datetime(updated_at), ''))"
 _DEDUPE_WINDOW = "-15 minutes"
 # The tag of a note that was folded into durable ones, as its front matter has it.
 _REFLECTED = "- reflected"
@@ -114,7 +116,7 @@ def update(db: sqlite3.Connection, id: int, changes: Mapping[str, str | None]) -
         values["normalized_hash"] = normal.content_hash(found.content if content is None else content)
         assignments = ", ".join(f"{name} = :{name}" for name in values)
         db.execute(
-            f"UPDATE observations SET {assignments}, revision_count = revision_count + 1, updated_at = datetime('now')"
+            f"UPDATE observations SET {assignments}, revision_count = revision_count + 1, updated_at = {_CHANGED_AT}"
             " WHERE id = :id",
             {**values, "id": id},
         )
@@ -142,7 +144,8 @@ def delete(db: sqlite3.Connection, id: int, hard: bool = False, *, strict: bool 
                 withdraw_observation(db, sync_id or "")
         else:
             db.execute(
-                "UPDATE observations SET deleted_at = :now, updated_at = :now WHERE id = :id", {"id": id, "now": now}
+                f"UPDATE observations SET deleted_at = :now, updated_at = {_CHANGED_AT} WHERE id = :id",
+                {"id": id, "now": now},
             )
         enqueue_deletion(db, sync_id or "", now, hard=hard)
     return True
@@ -198,15 +201,15 @@ _PREPARED: dict[str, Callable[[str], str | None]] = {
     "scope": normal.scope,
     "topic_key": lambda text: topics.normalise(text) or None,
 }
-_REVISE = """
+_REVISE = f"""
     UPDATE observations SET type = :type, title = :title, content = :content, tool_name = :tool_name,
         topic_key = :topic_key, normalized_hash = :normalized_hash, revision_count = revision_count + 1,
-        last_seen_at = datetime('now'), updated_at = datetime('now')
+        last_seen_at = datetime('now'), updated_at = {_CHANGED_AT}
     WHERE id = :id
 """
-_REPEAT = """
+_REPEAT = f"""
     UPDATE observations SET duplicate_count = duplicate_count + 1, last_seen_at = datetime('now'),
-        updated_at = datetime('now')
+        updated_at = {_CHANGED_AT}
     WHERE id = :id
 """
 # The columns that make an observation a repetition of another.

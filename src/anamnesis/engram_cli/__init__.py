@@ -37,7 +37,9 @@ VERBS = {
     ),
     "search": Verb("search_and_save", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
     "save": Verb(
-        "search_and_save", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Save a memory."
+        "search_and_save",
+        "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]",
+        "Save a memory; with the CONTENT `-`, that of standard input.",
     ),
     "timeline": Verb("search_and_save", "ID [--before N] [--after N]", "Show the memories before and after a memory."),
     "context": Verb("search_and_save", "[PROJECT] [--scope S]", "Show recent sessions and memories."),
@@ -108,8 +110,14 @@ def _dispatch(arguments: Sequence[str]) -> None:
         print_out(f"engram {VERSION}\n")
     elif name in VERBS:
         from anamnesis.config import resolve_settings  # which `version` and `help` do not need
+        from anamnesis.log import warn
 
-        _function(name)(rest, resolve_settings())
+        settings = resolve_settings()
+        if name == "serve":
+            settings.demand_config()
+        elif settings.fault:
+            warn(settings.refused[0], "engram")
+        _function(name)(rest, settings)
     else:
         print_out(usage())
         raise Stop(f"unknown command: {name}\n")

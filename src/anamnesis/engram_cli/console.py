@@ -64,6 +64,11 @@ def print_out(text: str) -> None:
     sys.stdout.buffer.write(plain(text).encode())
 
 
+def piped() -> str:
+    """The text on standard input."""
+    return sys.stdin.buffer.read().decode("utf-8-sig", "replace").removesuffix("\n")
+
+
 def print_err(text: str) -> None:
     """Print a message, if there is one."""
     sys.stdout.flush()

@@ -8,7 +8,7 @@ from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram_cli import open_engram
-from anamnesis.engram_cli.console import Stop, parse, print_err, print_out
+from anamnesis.engram_cli.console import Stop, parse, piped, print_err, print_out
 from anamnesis.notes.cleaning import warning
 
 
@@ -37,6 +37,8 @@ def run_save(arguments: list[str], settings: Settings) -> None:
             "usage: engram save <title> <content> [--type TYPE] [--project PROJECT] [--scope SCOPE] [--topic TOPIC_KEY]"
         )
     title, content, *rest = arguments
+    if content == "-" and not settings.engram_strict:
+        content = piped()
     given = parse(rest, "--type --project --scope --topic")
     cleaning = open_engram.cleaning(settings)
     new = cleaned(

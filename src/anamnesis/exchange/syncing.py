@@ -49,6 +49,7 @@ def sync_both(
     purge: Callable[[str], object] | None = None,
 ) -> Synced:
     """Sync by git, then exchange with the hub. Raises errors of git only without a login."""
+    settings.demand_config()
     is_compared = True
     try:
         git = sync_store(store, backend)

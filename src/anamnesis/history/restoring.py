@@ -15,7 +15,7 @@ from anamnesis.notes import Memory
 from anamnesis.notes.record import TICKING, without_ticking
 from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.files import TREES, telling, trash_place
-from anamnesis.store.ids import utcnow
+from anamnesis.store.ids import changed_at, utcnow
 
 # Not restored: a note that was made machine-local must not be synced again because it once was.
 _KEPT = ("scope", "created_at")
@@ -45,7 +45,7 @@ def restore(store: MemoryStore, revisions: Sequence[Revision], number: int) -> R
     version = _pick(revisions, number)
     present = store.find(version.id)
     if present is None:
-        note = store.put(replace(version, engram=without_ticking(version.engram), updated_at=utcnow()))
+        note = store.put(replace(version, engram=without_ticking(version.engram), updated_at=changed_at(version)))
         return RestoredNote(note, diff("", text_of(note)))
     before = "" if present.is_hidden else text_of(present)
     if text_of(replace(version, scope=present.scope)) == before:

@@ -17,7 +17,7 @@ from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.hooks.event import Event, read_event
 from anamnesis.hooks.hosts import answer, is_due, normalise, recognise
 from anamnesis.hooks.once import is_first
-from anamnesis.log import log, log_once
+from anamnesis.log import log, log_once, warn
 
 # Set for every program that we start, so that a model called by us does not run our hooks.
 GUARD = "ANAMNESIS_INSIDE"
@@ -34,6 +34,8 @@ def run(name: str, arguments: Sequence[str]) -> None:
         if home := options.pop("home", ""):
             os.environ[HOME_VARIABLE] = home  # also for the processes that the hook starts
         settings = resolve_settings()
+        if settings.fault:
+            warn(settings.refused[0], f"anamnesis {name}")
         for reason in settings.refused:
             log_once(settings.home, "setting refused", reason=reason)
         sent = read_event()
@@ -43,7 +45,7 @@ def run(name: str, arguments: Sequence[str]) -> None:
             text = _hook(name)(event, options, settings)
     except Exception as error:  # the outermost boundary: a hook never fails its agent
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
-        print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
+        warn(reason, f"anamnesis {name}")
         with contextlib.suppress(AnamnesisError):  # without settings, there is no log either
             log((settings or resolve_settings()).home, "hook failed", hook=name, reason=reason)
     if result := answer(text, host, name, event):

@@ -21,7 +21,7 @@ from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, Or
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
-from anamnesis.store.ids import UlidMaker, utcnow
+from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.store.note_reader import Hit
 from anamnesis.store.projects import names_of, refuse_ambiguous
 from anamnesis.store.question import Marks
@@ -299,7 +299,7 @@ class HubStore:
         changed = replace(note, **changes)
         if changed == note:
             return note
-        return self._change(held, note.id, note.version, replace(changed, updated_at=utcnow()))
+        return self._change(held, note.id, note.version, replace(changed, updated_at=changed_at(note, changed)))
 
     def delete(self, memory_id: str, *, space: str | None = None) -> SharedNote:
         """Delete a note; its versions stay."""

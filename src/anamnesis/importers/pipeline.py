@@ -28,7 +28,7 @@ from anamnesis.notes.merge import MergedNote, merge
 from anamnesis.notes.redaction import redact
 from anamnesis.project import GLOBAL, cleaned_key
 from anamnesis.store import MemoryStore
-from anamnesis.store.ids import utcnow
+from anamnesis.store.ids import changed_at, utcnow
 from anamnesis.store.placing import without_secrets
 from anamnesis.store.tombstones import purged_ids
 
@@ -281,12 +281,16 @@ class _ImportRun:
         if base is None:
             return "left", None, entry
         base = replace(base, engram=existing.engram, newline=existing.newline)
-        both = merge(base, replace(there, updated_at=utcnow()), existing) if base != existing else MergedNote(there)
+        both = (
+            merge(base, replace(there, updated_at=changed_at(existing)), existing)
+            if base != existing
+            else MergedNote(there)
+        )
         if both.other:
             return "left", None, entry
         if whole_digest(both.note) == whole_digest(existing):
             return "unchanged", None, LedgerEntry(whole_digest(existing), said)
-        note = with_mark(replace(both.note, updated_at=utcnow()), EDITED_BY, "human")
+        note = with_mark(replace(both.note, updated_at=changed_at(existing)), EDITED_BY, "human")
         return "updated", note, LedgerEntry(whole_digest(note), said)
 
     def _note(self, note_id: str, record: Record, project: str) -> Memory:
@@ -337,7 +341,7 @@ class _ImportRun:
             body=note.body,
             project=note.project,
             tags=[*note.tags, *kept],
-            updated_at=note.updated_at if note.updated_at > existing.updated_at else utcnow(),
+            updated_at=note.updated_at if note.updated_at > existing.updated_at else changed_at(existing),
             prov_session=note.prov_session,
             prov_model=note.prov_model,
         )

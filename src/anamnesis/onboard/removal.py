@@ -11,16 +11,23 @@ from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.apply import apply
 from anamnesis.onboard.edits import Edit, Launcher, from_trace, is_launcher
 from anamnesis.onboard.ledger import Ledger
-from anamnesis.onboard.plan import Change, Content, FileEdits, Plan, add_file, by_target, decode
+from anamnesis.onboard.plan import Change, Content, FileEdits, Plan, Refusal, add_file, by_target, decode
 
 
-def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledger) -> Plan:
-    """Plan the removal from some agents; `agents` are all that may have us."""
+def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledger, user_home: Path) -> Plan:
+    """Plan the removal from some agents; `agents` are all that may have us.
+
+    A ledger that was copied from elsewhere may name files outside `user_home`: these are refused.
+    """
     plan = Plan()
     declared = by_target((agent.name, edit) for agent in agents for edit in agent.all_edits)
     moved = {target: _traced(target, ledger) for target in ledger.targets() if target not in declared}
     for target, file_edits in {**declared, **moved}.items():
         if not set(leaving) & set(file_edits.agents):
+            continue
+        if target in moved and not target.is_relative_to(user_home.resolve()):
+            reason = f"It is outside {user_home}, the home folder of this user"
+            plan.refusals.append(Refusal(target, target, tuple(file_edits.agents), reason))
             continue
         staying = set(file_edits.agents) & ledger.agents() - set(leaving)
         shared = [edit for agent in agents if agent.name in staying for edit in agent.all_edits]

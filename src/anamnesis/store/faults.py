@@ -5,13 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from anamnesis.disk import TEMPORARY_SUFFIX, move
+from anamnesis.store import queries
 from anamnesis.store.files import STAGE, TRASH, TREES, folder_of, free_place, is_type_folder, telling
 from anamnesis.store.ids import utcnow
 from anamnesis.store.refresh import RefreshCounts, difference
 from anamnesis.store.store import MemoryStore
+
+# Clocks of machines differ by this much without a fault.
+_FAST = timedelta(hours=1)
 
 
 def damage(store: MemoryStore) -> list[str]:
@@ -22,6 +27,12 @@ def damage(store: MemoryStore) -> list[str]:
 def drift(store: MemoryStore) -> RefreshCounts:
     """What `refresh` would find now."""
     return RefreshCounts.of(store._index.read(lambda db: difference(db, store._files)))
+
+
+def in_the_future(store: MemoryStore) -> list[str]:
+    """The ids of notes with a time that this machine's clock has not reached, the latest first."""
+    limit = (datetime.now(UTC) + _FAST).isoformat(timespec="seconds")
+    return store._index.read(lambda db: queries.later_than(db, limit))
 
 
 def leftovers(root: Path) -> list[str]:

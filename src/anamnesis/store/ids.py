@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from anamnesis.notes import derived_id, ending_of, ulid
+from anamnesis.notes import Memory, derived_id, ending_of, ulid
 from anamnesis.store import queries
 from anamnesis.store.tombstones import purged_ids
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 def utcnow() -> str:
     """The current time in the format of notes."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def changed_at(*versions: Memory) -> str:
+    """The time of a change of these versions: now, but never before their own times.
+
+    After the clock was set back, an edit would else count as older than what it replaces, and lose a merge.
+    """
+    times = (time for each in versions for time in (each.created_at, each.updated_at))
+    return max(utcnow(), *(time for time in times if time.endswith("+00:00")))  # other texts are no times
 
 
 class UlidMaker:

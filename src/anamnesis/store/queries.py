@@ -211,6 +211,16 @@ def whole_notes(db: sqlite3.Connection, ids: Iterable[str]) -> list[Memory]:
     return _whole_notes(db, condition, {"ids": json.dumps(list(ids))})
 
 
+def later_than(db: sqlite3.Connection, limit: str) -> list[str]:
+    """The ids of the notes with a later time than this, the latest first."""
+    query = (
+        "SELECT id FROM (SELECT id, created_at AS at, deleted_at FROM memories UNION ALL"
+        " SELECT id, updated_at, deleted_at FROM memories)"
+        " WHERE deleted_at IS NULL AND at > :limit AND at LIKE '%+00:00' GROUP BY id ORDER BY max(at) DESC, id"
+    )
+    return [id for (id,) in db.execute(query, {"limit": limit})]
+
+
 def unreflected(db: sqlite3.Connection, wanted: Filter) -> dict[str, bytes]:
     """The hashes of the files of the wanted live notes that were not folded into others, the oldest first."""
     query = (

@@ -20,7 +20,7 @@ from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.change_log import ChangeLog, Written
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
-from anamnesis.store.ids import UlidMaker, utcnow
+from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.kept import KeptVersions
 from anamnesis.store.note_reader import NoteReader
@@ -240,7 +240,7 @@ class MemoryStore(NoteReader):
             changed = without_secrets(replace(memory, **changes), new)
             if changed == memory:
                 return memory
-            changed = replace(changed, updated_at=utcnow())
+            changed = replace(changed, updated_at=changed_at(memory, changed))
             validate(changed)
             return readable(*self._save([(changed, found)]).files)
 

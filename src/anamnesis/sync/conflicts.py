@@ -9,7 +9,7 @@ from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, in_place_of, without_conflict_tag
 from anamnesis.store import MemoryStore, changeset
-from anamnesis.store.ids import utcnow
+from anamnesis.store.ids import changed_at
 
 KEEP = ("this", "other", "both")
 _KIND = "conflict"
@@ -58,7 +58,8 @@ class Resolved(NamedTuple):
 
 def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Resolved:
     """Resolve a conflict: keep this version, the other, or both as separate notes."""
-    own = replace(without_conflict_tag(conflict.other), updated_at=utcnow())
+    versions = [each for each in (conflict.note, conflict.other) if each]
+    own = replace(without_conflict_tag(conflict.other), updated_at=changed_at(*versions))
     if keep == "both":
         return Resolved(own, _write(store, own), ())
     if keep == "this":

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 
 from anamnesis.config import DEFAULT, change_config, resolve_settings
-from anamnesis.errors import InvalidArgument
+from anamnesis.errors import AnamnesisError
 from anamnesis.setting import ResolvedSetting
 from anamnesis.tui import drawing
 from anamnesis.tui.dialogs import Ask
@@ -65,7 +65,7 @@ class Section(Listing):
             return
         try:
             change_config(self.program.settings.home, name, value.strip() or None)
-        except InvalidArgument as error:
+        except AnamnesisError as error:
             notify_error(self, error)
             return
         self.program.settings = resolve_settings()

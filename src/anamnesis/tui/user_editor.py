@@ -11,7 +11,7 @@ import click
 from anamnesis.editing import parse_edited, save_text, saved_on_error
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, render
-from anamnesis.store.ids import UlidMaker, utcnow
+from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.tui.latest import notify_error
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def write(app: Anamnesis, project: str) -> None:
     try:
         text = _edited(app, render(blank))
         if text is not None:
-            _save(app, text, lambda vault: vault.notes.put(replace(parse_edited(blank.id, text), updated_at=utcnow())))
+            new = parse_edited(blank.id, text)
+            _save(app, text, lambda vault: vault.notes.put(replace(new, updated_at=changed_at(new))))
     except AnamnesisError as error:
         notify_error(app, error)
 

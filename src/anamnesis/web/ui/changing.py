@@ -16,7 +16,7 @@ from anamnesis.plain import one_line
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.facets import named_note
-from anamnesis.store.ids import utcnow
+from anamnesis.store.ids import changed_at
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.action import Action, FormInput, NextPage, ShownPage, own_page
 from anamnesis.web.ui.markdown import rendered
@@ -122,7 +122,9 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     notes = [store.get(id) for id in ids]
     pairs = [(note, replace(note, **change(note))) for note in notes]
     edits = what not in ("pin", "unpin")  # pinning does not make the note the user's own
-    after = [replace(as_edited(old, new) if edits else new, updated_at=utcnow()) for old, new in pairs if new != old]
+    after = [
+        replace(as_edited(old, new) if edits else new, updated_at=changed_at(old)) for old, new in pairs if new != old
+    ]
     if not after:
         return NextPage(back, "Nothing had to change.")
     made = changeset.apply(store, after, kind=_KIND, reason=f"{what.capitalize()} by a person.")
@@ -146,7 +148,7 @@ def _supersede(site: Site, form: FormInput) -> NextPage:
     other = site.vault.get(named_note(site.vault.notes, named) or check_id(named))
     if other.id == note.id:
         raise InvalidArgument("A note cannot replace itself.", "Give the id or the title of the other one.")
-    after = as_edited(note, replace(note, supersedes=[*note.superseded, other.id], updated_at=utcnow()))
+    after = as_edited(note, replace(note, supersedes=[*note.superseded, other.id], updated_at=changed_at(note)))
     made = changeset.apply(site.vault.notes, [after], kind=_KIND, reason="Superseded by a person.")
     return NextPage(f"notes/{note.id}", f"It replaces {one_line(other.title, _LONGEST)}.", made.id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from anamnesis.config import change_config, read_config, setting
-from anamnesis.errors import InvalidArgument
+from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.setting import ResolvedSetting
 from anamnesis.store.deleted import deleted_notes
 from anamnesis.sync.remote import without_password
@@ -34,8 +34,11 @@ def _health(site: Site, _request: PageRequest) -> Data:
 
 def _settings(site: Site, _request: PageRequest) -> Data:
     """The values in force, and the current ones of config.json, which a daemon reads when it starts."""
-    saved = read_config(site.settings.home)
-    return {"settings": [_setting(each, saved.get(each.setting.name)) for each in site.settings.found]}
+    try:
+        saved, fault = read_config(site.settings.home), ""
+    except StoreUnavailable as error:
+        saved, fault = {}, error.message
+    return {"settings": [_setting(each, saved.get(each.setting.name)) for each in site.settings.found], "fault": fault}
 
 
 def _setting(found: ResolvedSetting, saved: object) -> Data:
