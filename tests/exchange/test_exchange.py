@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,24 @@ def test_changes_to_the_same_line_keep_both_versions(machine: Machines) -> None:
     (conflict,) = list_conflicts(one.store)
     assert conflict.id == note
     assert CONFLICT_TAG in conflict.other.tags
+
+
+def test_changes_to_the_same_title_keep_both_and_the_newer_type_is_named(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    title, typed = one.write("", title="Always squash"), one.write("a")
+    one.sync(), two.sync()
+    for each in (one, two):
+        each.store.update(title, title=f"Of {each.settings.machine_id}")
+    one.store.put(replace(one.store.get(typed), type="procedural", updated_at="2031-01-01T00:00:00+00:00"))
+    two.store.put(replace(two.store.get(typed), type="episodic", updated_at="2032-01-01T00:00:00+00:00"))
+    one.sync()
+    done = two.sync()
+    one.sync()
+    assert done.conflicted
+    assert done.decided == (f"type of {typed}: kept `episodic` (newer), not `procedural`",)
+    for each in (one, two):
+        assert {note.title for note in each.notes()} >= {"Of one", "Of two"}
+        assert [conflict.id for conflict in list_conflicts(each.store)] == [title]
 
 
 def test_a_change_wins_over_a_deletion_on_either_side(machine: Machines) -> None:

@@ -110,6 +110,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         receiver.conflicted,
         waiting,
         _detail(cycle, waiting),
+        decided=tuple(dict.fromkeys(receiver.decided)),
     )
 
 

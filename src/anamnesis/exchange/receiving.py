@@ -51,6 +51,7 @@ class Decision:
     is_trashed: bool = False  # the store moves it to the trash, because its file has no front matter
     is_erased: bool = False
     conflicted: bool = False
+    decided: list[str] = field(default_factory=list)
     author: str = ""  # another member who wrote the text that the file gets
     asides: list[str] = field(default_factory=list)  # notes that keep the other version of a conflict
 
@@ -70,6 +71,7 @@ class Receiver:
     spaces: dict[str, Space] = field(default_factory=dict)
     received: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change of a file
     conflicted: bool = False
+    decided: list[str] = field(default_factory=list)
 
     def receive(
         self, versions: Sequence[Incoming], cursors: Mapping[str, int] | None = None, *, is_current: bool = False
@@ -153,6 +155,7 @@ class Receiver:
         elif done.is_trashed:
             self.store.delete(done.note)
         self.conflicted |= done.conflicted
+        self.decided += done.decided
         if done.kind:
             self.received.append((done.kind, done.title))
 
@@ -344,6 +347,7 @@ class Receiver:
         if local.path not in merged.files:
             decision.files.append(Replacement(local.path, local.data, None))
         decision.conflicted |= merged.conflicted
+        decision.decided += merged.decided
         if merged.conflicted:
             decision.kind = "conflict"
 

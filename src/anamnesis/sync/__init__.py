@@ -87,6 +87,7 @@ def report(store: MemoryStore, result: SyncResult) -> dict[str, Any]:
         "pushed": result.pushed,
         "pulled": result.pulled,
         "conflicted": result.conflicted,
+        "decided": list(result.decided),
         "head": result.head,
         "indexed": store.count(),
         "detail": result.detail,

@@ -47,6 +47,7 @@ class Cycle:
     pushed: bool = False
     committed: bool = False
     conflicted: bool = False
+    decided: list[str] = field(default_factory=list)
     changed: set[str] = field(default_factory=set)
     written: dict[str, bytes | None] = field(default_factory=dict)  # hashes of the files
     steps: list[Step] = field(default_factory=list)
@@ -100,6 +101,7 @@ class Cycle:
             tuple(self.steps),
             tuple(self.received),
             self.sent,
+            tuple(dict.fromkeys(self.decided)),
         )
 
     def _commit_all(self) -> None:
@@ -260,6 +262,7 @@ class Cycle:
         contents = self.repository.contents(blob for each in files for blob in (each.before, each.after))
         result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents), purged)
         self.conflicted |= result.conflicted
+        self.decided += result.decided
         new = [file for file in result.files.values() if file.blob is None]
         stored = dict(zip((file.path for file in new), self.repository.store([file.data for file in new]), strict=True))
         changes = [each for each in theirs_changed if not each.is_file]
