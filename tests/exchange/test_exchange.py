@@ -132,6 +132,20 @@ def test_a_machine_local_note_never_leaves_and_one_that_becomes_local_is_deleted
     assert two.bodies() == {}
 
 
+def test_an_edit_elsewhere_of_a_note_that_was_kept_here_and_given_back_is_served(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("one")
+    one.sync(), two.sync()
+    one.store.move(note, "machine-local")
+    two.store.update(note, body="of two")
+    two.sync(), one.sync(), two.sync()
+    assert (one.bodies(), two.bodies()) == ({note: "one"}, {note: "of two"})
+    one.store.move(note, "portable")
+    one.sync(), two.sync(), one.sync()
+    assert one.bodies() == two.bodies()
+    assert sorted(one.bodies().values()) == ["of two", "one"]
+
+
 def test_a_note_without_front_matter_is_exchanged_and_its_file_stays_as_it_is(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     file = one.store.memory_dir / "semantic" / "shopping list.md"

@@ -166,7 +166,12 @@ class Receiver:
         home = next((each for each in known.values() if each.is_here), None)
         chosen = self._choose_space(fresh, known)
         if local and not local.is_portable:
-            decision.agreed = [self._agreement(each, False, known) for each in fresh.values()]
+            # Of a version that another machine wrote meanwhile, only the former number: the note does not include it.
+            for space, each in fresh.items():
+                if each.text is None:
+                    decision.agreed.append(self._agreement(each, False, known))
+                elif space in known:
+                    decision.agreed.append(known[space]._replace(is_here=False))
         elif not chosen:
             self._remove(decision, fresh, home, local)
             here = home.space if home else ""

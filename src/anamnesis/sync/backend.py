@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Called with the current step of a sync, to show its progress.
 Announce = Callable[[str], None]
+BOTH_KEPT = "both versions of a note are kept; see `anamnesis conflicts`"
 
 
 @dataclass(frozen=True, slots=True)

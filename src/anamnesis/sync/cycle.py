@@ -15,7 +15,7 @@ from anamnesis.git import GitFailed
 from anamnesis.store.files import digest
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import purged_ids
-from anamnesis.sync.backend import Announce, SyncResult
+from anamnesis.sync.backend import BOTH_KEPT, Announce, SyncResult
 from anamnesis.sync.bare_ids import lines_for, receive_ids
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
@@ -84,9 +84,7 @@ class Cycle:
             if not isinstance(error, Foreign):
                 reason = f"the remote cannot be used now: {reason.rstrip('.')} (setting `remote`: {self.remote.shown})"
             return self._result(f"{done}{reason}", reached=False)
-        return self._result(
-            "both versions of a note are kept; see `anamnesis conflicts`" if self.conflicted else "synced"
-        )
+        return self._result(BOTH_KEPT if self.conflicted else "synced")
 
     def _result(self, detail: str, *, reached: bool = True) -> SyncResult:
         return SyncResult(
