@@ -24,6 +24,7 @@ class HubResult:
     detail: str
     reached: bool = True
     hint: str = ""
+    decided: tuple[str, ...] = ()  # as in SyncResult
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -43,6 +44,7 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "received": result.received.total,
         "sent": result.sent.total,
         "conflicted": result.conflicted,
+        "decided": list(result.decided),
         "waiting": result.waiting,
         "detail": result.detail,
     }

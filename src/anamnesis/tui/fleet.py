@@ -98,7 +98,7 @@ class Section(Listing):
 
         def work(vault: Vault) -> str:
             done = vault.sync(configured_backend(vault.notes, settings), settings, retries=True)
-            details = [done.git.detail, *([done.hub.detail] if done.hub else [])]
+            details = [done.git.detail, *([done.hub.detail] if done.hub else []), *done.decided]
             return "; ".join(dict.fromkeys(filter(None, details))) or "Synced."
 
         self.change(work, self._synced)
