@@ -24,6 +24,7 @@ class HubResult:
     detail: str
     reached: bool = True
     hint: str = ""
+    invitations: int = 0  # how many wait for an answer
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -44,5 +45,6 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "sent": result.sent.total,
         "conflicted": result.conflicted,
         "waiting": result.waiting,
+        "invitations": result.invitations,
         "detail": result.detail,
     }
