@@ -22,6 +22,7 @@ from anamnesis import __version__
 from anamnesis.errors import InvalidArgument, Unwritable
 from anamnesis.hub.accounts import hub_id, name_new_history
 from anamnesis.hub.database import Connection
+from anamnesis.hub.logins import may_change_the_schema
 from anamnesis.hub.migrations import applied, known, migrate
 from anamnesis.hub.refusal import Refusal
 
@@ -74,6 +75,8 @@ class Manifest:
 def back_up(db: Connection, file: Path) -> Manifest:
     """Write a snapshot without stopping the hub, verify it, and only then give the file its name."""
     db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    if applied(db) and not may_change_the_schema(db):
+        raise Refusal("A backup by this login would lack rows.", "Use the login that ran `anamnesis hub init`.")
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:
         with os.fdopen(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as opened:
