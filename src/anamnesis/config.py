@@ -172,11 +172,13 @@ ENGRAM_VARIABLES = {
 }
 
 HUB_DATABASE = "ANAMNESIS_HUB_DATABASE"
+HUB_SERVER = "ANAMNESIS_HUB_SERVER"
 HUB_KEY = "ANAMNESIS_HUB_KEY"
 HUB_KEY_FILE = "ANAMNESIS_HUB_KEY_FILE"
 # For the commands `anamnesis hub`, on a hub's server; config.json has none of them.
 HUB_VARIABLES = {
     HUB_DATABASE: "The hub's database: `postgresql://user:password@host/name`.",
+    HUB_SERVER: "The same database with the login that `anamnesis hub init` makes for the server.",
     HUB_KEY: "The key under which the hub hashes tokens, at least 32 characters.",
     HUB_KEY_FILE: "The file with that key; else `hub.key` in ANAMNESIS_HOME.",
 }

@@ -15,13 +15,15 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.cli.command import Command
 from tests.hub.running import Client, RunningHub, text_of
+from tests.hub.test_migrations import DATA
 from tests.hub.test_processes import served
-from tests.postgres import Postgres
+from tests.postgres import KEY, Postgres
 
 from anamnesis.cli import anamnesis
 from anamnesis.errors import AnamnesisError
-from anamnesis.hub import backup
+from anamnesis.hub import accounts, backup
 from anamnesis.hub.database import administrator
+from anamnesis.hub.migrations import migrate
 from anamnesis.hub.passages import prepare
 
 Run = Callable[..., Result]
@@ -255,6 +257,29 @@ def test_a_backup_is_verified_and_restored_into_a_new_database(
         assert [again(f"/v1/spaces/core/notes/N1/versions/{number}").json for number in (1, 2)] == versions
         assert again.put("core", "N3", text_of("N3"))["version"] == 5
         assert hub.user("newcomer", new="owner")("/v1/me").status == 200  # numbers go on after the restored ones
+
+
+def test_a_backup_of_an_earlier_step_is_restored_and_one_that_lacks_a_table_of_its_step_is_refused(
+    run: Run, postgres: Postgres, tmp_path: Path
+) -> None:
+    """As one makes it before an upgrade, by the old program or the new one."""
+    old, new, empty = (postgres.url(postgres.new_database()) for _ in range(3))
+    with administrator(old) as db:
+        migrate(db, upto=3)
+        accounts.make_hub(db, KEY)
+        db.execute((DATA / "step_003.sql").read_bytes())
+    saved = said(run("backup", str(tmp_path / "old.zip"), "--database", old, "--json"))
+    assert (saved["step"], "invitations" in saved["rows"]) == (3, False)
+    assert said(run("restore", str(tmp_path / "old.zip"), "--database", new, "--json"))["rows"]["versions"] == 4
+    assert said(run("doctor", "--database", new, "--json")) == {"faults": []}
+    lacking = tmp_path / "lacking.zip"
+    with zipfile.ZipFile(tmp_path / "old.zip") as whole, zipfile.ZipFile(lacking, "w") as copy:
+        for name in whole.namelist():
+            manifest = json.loads(whole.read(name)) if name == "manifest.json" else None
+            if manifest:
+                del manifest["tables"]["members"]
+            copy.writestr(name, json.dumps(manifest) if manifest else whole.read(name))
+    assert "it has no table members" in refused(run("restore", str(lacking), "--database", empty))
 
 
 def test_every_table_is_in_a_backup_or_left_out_for_a_reason(hub_url: str) -> None:

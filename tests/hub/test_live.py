@@ -68,7 +68,7 @@ def test_a_revoked_token_ends_the_stream_and_a_lost_role_is_said(running: Runnin
         for _ in range(3):
             next(events)
         with administrator(running.database) as db:
-            accounts.remove_member(db, accounts.find_space(db, "docs"), accounts.find_user(db, "mate"))
+            accounts.remove_member(db, accounts.find_space(db, "docs"), "mate")
         you.put("core", "N1", text_of("N1"))
         assert {next(events)[0], next(events)[0]} == {"change", "gone"}
         with administrator(running.database) as db:

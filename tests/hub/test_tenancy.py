@@ -14,13 +14,13 @@ from starlette.routing import Mount, Route
 from tests.hub.running import Client, RunningHub, text_of
 from tests.postgres import KEY, Postgres
 
-from anamnesis.hub import mcp
+from anamnesis.hub import accounts, mcp
 from anamnesis.hub.app import build
 from anamnesis.hub.database import Connection, administrator
 
 ROLES = ("reader", "writer", "keeper", "owner")
 HIDDEN = "unspeakable"
-TABLES = ("spaces", "members", "projects", "notes", "versions", "supersessions", "terms")
+TABLES = ("spaces", "members", "invitations", "projects", "notes", "versions", "supersessions", "terms")
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +31,15 @@ def team(postgres: Postgres) -> Iterator[RunningHub]:
     postgres.execute(f"ALTER DATABASE {name} SET log_min_messages = 'log'")
     with RunningHub(postgres.url(name)) as hub:
         owner = hub.user("stranger", "admin", foreign="owner")
+        with administrator(hub.database) as db:
+            accounts.invite(db, accounts.find_space(db, "foreign"), HIDDEN, "reader", "stranger")
         owner.put("foreign", "N1", text_of("N1", HIDDEN, title=HIDDEN, project=HIDDEN, supersedes="N0"))
         owner.put("foreign", "N7", text_of("N7", HIDDEN, type="episodic"))
         owner.put("~stranger", "N1", text_of("N1", HIDDEN))
         for role in ROLES:
             hub.user(role, "admin", core=role)
+        with administrator(hub.database) as db:
+            accounts.invite(db, accounts.find_space(db, "core"), "guest", "writer", "owner")
         hub.user("owner").put("core", "N1", text_of("N1", "Known to the team."))
         yield hub
 
@@ -65,10 +69,18 @@ def requests(hub: RunningHub, *spaces: str) -> Iterator[tuple[str, str, Any]]:
             named = re.sub(r"\{[^}]*\}", HIDDEN, named)
             query = f"?q={HIDDEN}&space={space}&project={HIDDEN}&limit=10"
             change = {"space": space, "id": "N1", "base": 1, "text": text_of("N1", "Overwritten.")}
-            body: Any = {"machine": "desk", "cursors": {space: 0}, "changes": [change], "space": space, "id": "N1"}
+            body: Any = {
+                "machine": "desk",
+                "cursors": {space: 0},
+                "changes": [change],
+                "space": space,
+                "id": "N1",
+                "accept": True,
+            }
             if path.startswith("/ui/"):
                 form = {"space": space, "version": 1, "user": "visitor", "role": "owner", "project": "x", "code": "x"}
-                body = urlencode({**form, "decision": "reject"}).encode()
+                decision = "accept" if "invitations" in path else "reject"
+                body = urlencode({**form, "decision": decision}).encode()
             yield method, named + query, body if method != "GET" else None
         yield from (("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, **each}) for each in messages(space))
 
@@ -117,6 +129,7 @@ def contents(team: RunningHub) -> list[dict[str, Any]]:
     query = """
         SELECT s.name, s.seq, v.id, v.version, v.text,
             ARRAY(SELECT m::text FROM anamnesis.members m WHERE m.space = s.id) AS members,
+            ARRAY(SELECT i::text FROM anamnesis.invitations i WHERE i.space = s.id) AS invited,
             ARRAY(SELECT p::text FROM anamnesis.projects p WHERE p.space = s.id) AS projects
         FROM anamnesis.spaces s JOIN anamnesis.versions v ON v.space = s.id
         WHERE s.name IN ('foreign', '~stranger') ORDER BY 1, 3, 4
@@ -197,6 +210,7 @@ def foreign(team: RunningHub) -> int:
         return int((db.execute("SELECT id FROM anamnesis.spaces WHERE name = 'foreign'").fetchone() or {})["id"])
 
 
+_INVITE = "INSERT INTO anamnesis.invitations (space, invited, role, inviter) VALUES ({{space}}, 'x', '{role}', 'x')"
 # Each with the roles that may not do it to `core`; nobody may do it to the foreign space.
 REFUSED = {
     "UPDATE anamnesis.notes SET title = 'x' WHERE space = {space}": ("reader",),
@@ -208,6 +222,13 @@ REFUSED = {
     "UPDATE anamnesis.members SET role = 'keeper' WHERE space = {space} AND role = 'reader'": ROLES[:3],
     "DELETE FROM anamnesis.members WHERE space = {space} AND role = 'owner'": ROLES[:3],
     "DELETE FROM anamnesis.members WHERE space = {space} AND role = 'writer'": ("reader", "writer"),
+    "UPDATE anamnesis.members SET member = 1 WHERE space = {space}": ROLES,
+    "INSERT INTO anamnesis.members SELECT {space}, id, 'reader' FROM anamnesis.users": ROLES,
+    "UPDATE anamnesis.invitations SET declined = now() WHERE space = {space}": ROLES,
+    _INVITE.format(role="writer"): ("reader", "writer"),
+    _INVITE.format(role="owner"): ROLES[:3],
+    "UPDATE anamnesis.invitations SET role = 'owner' WHERE space = {space}": ROLES[:3],
+    "DELETE FROM anamnesis.invitations WHERE space = {space}": ("reader", "writer"),
     "SELECT anamnesis.erase_note({space}, 'N1')": ROLES[:3],
     "DELETE FROM anamnesis.notes WHERE space = {space}": ROLES,
     "DELETE FROM anamnesis.versions WHERE space = {space}": ROLES,

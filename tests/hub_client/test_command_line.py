@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
+from contextlib import closing
 
 from tests.cli.command import Done
-from tests.hub.running import RunningHub
+from tests.hub.running import RunningHub, text_of
+from tests.hub.test_ui import Browser
 from tests.hub_client.conftest import People
 from tests.waiting import wait_until
 
@@ -92,3 +95,52 @@ def test_a_confirmed_code_logs_in(running: RunningHub, person: People) -> None:
         accounts.approve_device(db, codes()[0], "you")
     waiting.join()
     assert done == ["you"]
+
+
+def test_an_invitation_is_named_once_listed_and_accepted_or_declined_on_the_machine(
+    running: RunningHub, person: People
+) -> None:
+    boss, you = running.user("boss", "admin", core="owner", spam="owner"), running.user("you")
+    owner, desk = Browser(running.url, boss.token), person("desk")
+    for id, space in (("N1", "core"), ("N2", "spam")):
+        boss.put(space, id, text_of(id, "Theirs.", title=f"In {space}", tags=["pinned"]))
+        owner.send(f"spaces/{space}/members", user="you", role="writer")
+    owner.send("spaces/core/projects", project="github.com/you/app")
+    desk.login(running, you.token)
+    desk.write("Mine", "About the app.", "--project", "github.com/you/app")
+
+    first, second = desk("sync", "--json").json["hub"], desk("sync", "--json").json["hub"]
+    assert first["detail"] == "; ".join(
+        f"you are invited to the space {name}; see `anamnesis space`" for name in ("core", "spam")
+    )
+    assert (first["received"], second["detail"], second["invitations"]) == (0, "synced", 2)
+    assert boss.sync()["core"]["seq"] == 1, "nothing was sent"
+    assert desk("space", "--json").json["invitations"] == [
+        {"space": "core", "role": "writer", "inviter": "boss", "projects": ["github.com/you/app"]},
+        {"space": "spam", "role": "writer", "inviter": "boss", "projects": []},
+    ]
+    assert "invitation\tspam\twriter\tboss\t" in desk("space").out
+    shown = desk.on_terminal("space")
+    assert "invites you to be a writer of" in shown and "anamnesis space accept core" in shown
+
+    assert desk("space", "accept", "core", "--json").json == {"space": "core", "role": "writer", "accepted": True}
+    assert desk("space", "decline", "spam").out == "The invitation to spam is declined.\n"
+    assert _one_sentence(desk("space", "accept", "spam"), "There is no invitation to a space 'spam' for you.")
+    assert desk("status", "--json").json["hub"]["invitations"] == []
+    assert desk("sync", "--json").json["hub"] == {**second, "received": 1, "sent": 1, "invitations": 0}
+    assert desk.titles() == ["In core", "Mine"]
+    assert [each["author"] for each in boss.sync()["core"]["changes"]] == ["boss", "you"]
+
+
+def test_a_state_of_the_exchange_that_knew_no_invitations_learns_them(running: RunningHub, person: People) -> None:
+    boss, you = running.user("boss", "admin", core="owner"), running.user("you")
+    desk = person("desk")
+    desk.login(running, you.token)
+    desk("sync")
+    with closing(sqlite3.connect(desk.home / "hub.db", isolation_level=None)) as db:
+        db.execute("DROP TABLE invitations")
+        db.execute("PRAGMA user_version = 1")
+    assert desk("space", "--json").json["invitations"] == []
+    Browser(running.url, boss.token).send("spaces/core/members", user="you", role="reader")
+    assert "you are invited to the space core" in desk("sync", "--json").json["hub"]["detail"]
+    assert [each["space"] for each in desk("space", "--json").json["invitations"]] == ["core"]

@@ -51,7 +51,7 @@ EXAMPLES = {
     "anamnesis sync": ("anamnesis config set remote git@host:notes.git", "anamnesis sync"),
     "anamnesis login": ("anamnesis login https://hub.example",),
     "anamnesis logout": ("anamnesis logout",),
-    "anamnesis space": ("anamnesis space",),
+    "anamnesis space": ("anamnesis space", "anamnesis space accept core"),
     "anamnesis conflicts": ("anamnesis conflicts", "anamnesis conflicts @1 --keep this"),
     "anamnesis init": ("anamnesis init", "anamnesis init --print", "anamnesis init --agent claude --yes"),
     "anamnesis uninstall": ("anamnesis uninstall --print",),

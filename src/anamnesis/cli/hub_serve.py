@@ -54,6 +54,7 @@ def serve_command(
     JSON: {"url", "pid"}, once it listens.
     """
     from anamnesis.hub.database import Database, as_server
+    from anamnesis.hub.logins import may_change_the_schema
     from anamnesis.hub.migrations import pending
     from anamnesis.hub.oauth import Issuer
     from anamnesis.hub.routes import Hub
@@ -76,5 +77,8 @@ def serve_command(
                 "Run: anamnesis hub init, or after an upgrade: anamnesis hub migrate",
             )
         key = checked_key(db, key_file)
+        if may_change_the_schema(db):
+            hint = "Give the server a login of its own: anamnesis hub init --server URL"
+            click.echo(f"anamnesis: The server's login may change the hub's schema. {hint}", err=True)
     with Database(database, connections) as pool:
         serve(Hub(pool, key, url.rstrip("/"), rate, issuer), address, announce)

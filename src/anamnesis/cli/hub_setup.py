@@ -19,7 +19,7 @@ from anamnesis.cli.hub_options import (
     needed_key,
 )
 from anamnesis.cli.output import on_terminal, print_json, print_lines
-from anamnesis.config import HUB_KEY
+from anamnesis.config import HUB_KEY, HUB_SERVER
 from anamnesis.doctor.finding import Finding
 from anamnesis.errors import AnamnesisError, StoreUnavailable
 from anamnesis.plural import counted
@@ -29,21 +29,31 @@ if TYPE_CHECKING:
 
 
 @click.command(name="init")
+@click.option(
+    "--server",
+    envvar=HUB_SERVER,
+    metavar="URL",
+    help=f"Also make the login of this address, which the server will use, or set its password; also {HUB_SERVER}.",
+)
 @key_file_option
 @hub_command
-def init_command(database: str, key_file: Path | None, as_json: bool) -> None:
+def init_command(database: str, server: str | None, key_file: Path | None, as_json: bool) -> None:
     """Make the hub's schema in a database, the role of its server, and the key that tokens are hashed with.
 
     May be run again: it keeps what exists. The user of the database must be allowed to create a schema and, the first
     time on a PostgreSQL server, the role anamnesis_hub. Every copy of the server needs the same key, and no token
     works without it: keep it, apart from the database and its backups.
 
+    Give the server an address with a login of its own: it can read and write only what the token of a request may.
+    The login of this command owns everything; only the commands of an administrator need it.
+
     \b
     In a pipe: the hub's id, and the file of the key.
-    JSON: {"hub", "key_file", "steps": [STEP]}
+    JSON: {"hub", "key_file", "steps": [STEP], "login": the server's, or null}
     """
     from anamnesis.hub import accounts
     from anamnesis.hub.keys import make_key
+    from anamnesis.hub.logins import make_login
     from anamnesis.hub.migrations import migrate
     from anamnesis.hub.passages import prepare
 
@@ -55,11 +65,15 @@ def init_command(database: str, key_file: Path | None, as_json: bool) -> None:
             is_new = db.execute("SELECT FROM anamnesis.hub").fetchone() is None
             key = make_key(key_place(key_file)) if is_new else needed_key(key_file)
         hub = accounts.make_hub(db, key)
+        login = make_login(db, server) if server else None
     place = "" if _from_variable(key_file) else str(key_place(key_file))
     if as_json:
-        print_json({"hub": hub, "key_file": place, "steps": [f"{step.number:03} {step.name}" for step in steps]})
+        made = [f"{step.number:03} {step.name}" for step in steps]
+        print_json({"hub": hub, "key_file": place, "steps": made, "login": login})
     elif on_terminal():
         click.echo(f"The hub is ready. Its key is in {place or HUB_KEY}: keep it apart from the database.")
+        if login:
+            click.echo(f"The server's login is {login}.")
         click.echo("Next: anamnesis hub user add NAME")
     else:
         print_lines([(hub, place)])

@@ -75,15 +75,15 @@ def add(database: str, name: str, members: tuple[Member, ...], projects: tuple[s
 @space_command.command(name="list")
 @hub_command
 def list_(database: str, as_json: bool) -> None:
-    """List the spaces with their members, projects and number of notes.
+    """List the spaces with their members, those who were invited, their projects and number of notes.
 
-    JSON: {"spaces": [{"name", "notes", "seq", "members", "projects", "created"}]}
+    JSON: {"spaces": [{"name", "notes", "seq", "members", "invited", "projects", "created"}]}
     """
     from anamnesis.hub import accounts
 
     with administration(database) as db:
         spaces = accounts.list_spaces(db)
-    print_table(spaces, ("name", "notes", "seq", "members", "projects"), as_json=as_json, key="spaces")
+    print_table(spaces, ("name", "notes", "seq", "members", "invited", "projects"), as_json=as_json, key="spaces")
 
 
 @space_command.command()
@@ -94,6 +94,8 @@ def list_(database: str, as_json: bool) -> None:
 def member(database: str, name: str, members: tuple[Member, ...], remove: tuple[str, ...], as_json: bool) -> None:
     """Add members to a space, give them other roles, or remove them. A member without an account gets one.
 
+    It holds at once: only those whom an owner or a keeper invites have to accept.
+
     JSON: {"space", "members": [USER:ROLE], "added": [USER], "removed": [USER]}
     """
     from anamnesis.hub import accounts
@@ -101,7 +103,9 @@ def member(database: str, name: str, members: tuple[Member, ...], remove: tuple[
     with administration(database) as db:
         space = accounts.find_space(db, name)
         added = [user for user, role in members if _put_member(db, space, user, role)]
-        removed = [user for user in remove if accounts.remove_member(db, space, accounts.find_user(db, user))]
+        removed = [user for user in remove if accounts.remove_member(db, space, user)]
+        for user in {*remove}.difference(removed):
+            accounts.find_user(db, user)  # or a sentence about the name
         now = next(each["members"] for each in accounts.list_spaces(db) if each["name"] == name)
     if as_json:
         print_json({"space": name, "members": now, "added": added, "removed": removed})

@@ -28,6 +28,8 @@ def hub_rows(hub: dict[str, Any] | None) -> Iterator[tuple[object, ...]]:
             yield "failure", hub["failure"]["reason"]
         for each in hub["spaces"]:
             yield "space", each["name"], each["role"], each["notes"]
+        for each in hub["invitations"]:
+            yield "invitation", each["space"], each["role"], each["inviter"]
         yield "waiting", len(hub["waiting"])
 
 
@@ -40,6 +42,9 @@ def draw_hub(hub: dict[str, Any]) -> None:
         screen.print(f"{hub['url']} as {hub['user']}, {reached}{f', with {names}' if names else ''}", style="dim")
     if hub["failure"]:
         screen.print(f"{hub['failure']['reason']} {hub['failure']['hint']}".rstrip(), style="yellow")
+    if hub["invitations"]:
+        count = counted(len(hub["invitations"]), "invitation waits", "invitations wait")
+        screen.draw("[yellow]{}:[/] anamnesis space", count)
     if hub["waiting"]:
         count = counted(len(hub["waiting"]), "note was not exchanged", "notes were not exchanged")
         screen.draw("[yellow]{}:[/] anamnesis space", count)

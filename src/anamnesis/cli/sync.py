@@ -50,14 +50,15 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     A remote that holds anything but notes and a README or a licence is refused, as it may be another project's
     repository; --adopt joins it.
 
-    After `anamnesis login`, the notes are also exchanged with the hub; `anamnesis space` shows those that wait. A
-    failure of git does not stop the hub's exchange, nor the reverse.
+    After `anamnesis login`, the notes are also exchanged with the hub; `anamnesis space` shows those that wait, and
+    invitations, which a sync names once. A failure of git does not stop the hub's exchange, nor the reverse.
 
     Exits with 1 if the remote or the hub refused or could not be reached; the next sync sends what was not sent.
 
     \b
     JSON: {"pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail",
-           "hub": {"url", "user", "received", "sent", "conflicted", "decided", "waiting", "detail"}
+           "hub": {"url", "user", "received", "sent", "conflicted", "decided", "waiting", "invitations",
+                   "detail"}
                   if this machine is logged in to one}
     """
     if home:

@@ -102,6 +102,9 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         cycle = Cycle(receiver, sender, options.announce, account.hub, lambda hub: _save_hub(store, account, hub))
         cycle.run()
         waiting = sum(bool(each.reason) for each in receiver.state.waiting())
+        untold, invitations = receiver.state.untold(), len(receiver.state.invitations())
+        if untold and options.retries:  # a sync by hand, whose result is read
+            receiver.state.mark_told()
     return HubResult(
         account.url,
         account.user,
@@ -109,8 +112,9 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         travelled(sender.sent),
         receiver.conflicted,
         waiting,
-        _detail(cycle, waiting),
+        _detail(cycle, waiting, untold),
         decided=tuple(dict.fromkeys(receiver.decided)),
+        invitations=invitations,
     )
 
 
@@ -118,7 +122,7 @@ def _save_hub(store: MemoryStore, account: Account, hub: str) -> None:
     write_account(store.root, account._replace(hub=hub))
 
 
-def _detail(cycle: Cycle, waiting: int) -> str:
+def _detail(cycle: Cycle, waiting: int, invited: list[str]) -> str:
     """The message of an exchange that reached the hub."""
     parts = []
     if cycle.receiver.conflicted:
@@ -126,6 +130,7 @@ def _detail(cycle: Cycle, waiting: int) -> str:
     if cycle.restored:
         parts.append(f"{counted(cycle.restored, 'note')} missing here were restored from the hub")
     parts += [f"you were removed from the space {name}, and its notes stay here" for name in cycle.removed]
+    parts += [f"you are invited to the space {name}; see `anamnesis space`" for name in invited]
     if waiting:
         parts.append(f"{counted(waiting, 'note was not exchanged', 'notes were not exchanged')}; see `anamnesis space`")
     return "; ".join(parts) or "synced"

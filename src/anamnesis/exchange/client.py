@@ -134,6 +134,11 @@ class HubClient:
         found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions")
         return [str(each.get("author", "")) for each in _field(found, "versions", list)] if found else []
 
+    def answer_invitation(self, space: str, *, accepts: bool) -> str:
+        """Accept or decline an invitation to a space; returns the offered role."""
+        answer = self._request("POST", f"/v1/invitations/{quote(space, safe='')}", {"accept": accepts})
+        return str(answer.get("role", ""))
+
     def ask_for_code(self, machine: str) -> Json:
         """Start the device login: returns the code that a person confirms, and the address to confirm it at."""
         return self._request("POST", "/v1/device", {"machine": machine})

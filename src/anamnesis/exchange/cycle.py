@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from anamnesis.errors import StoreUnavailable
+from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
-from anamnesis.exchange.state import UNVERIFIED, Space, Waiting
-from anamnesis.notes.spaces import PERSONAL
+from anamnesis.exchange.state import UNVERIFIED, Invitation, Space, Waiting
+from anamnesis.notes.spaces import PERSONAL, check_space
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce
@@ -89,6 +89,7 @@ class Cycle:
             for name, entry in answer["spaces"].items():
                 has_more |= self._apply_entry(name, entry, versions)
             receiver.state.save_spaces(receiver.spaces.values())
+            receiver.state.save_invitations([*map(_invitation, answer.get("invitations") or ())])
             cursors = {}
             for each in versions:
                 cursors[each.space] = max(cursors.get(each.space, 0), each.version)
@@ -206,6 +207,14 @@ class Cycle:
                     self.sender.send(self.receiver.store.ids_of(project))
             if space.role and space.projects != before and (space.can_write or not space.projects):
                 self.receiver.state.save_projects(space.name, space.projects)
+
+
+def _invitation(found: Json) -> Invitation:
+    try:
+        projects = tuple(map(str, found.get("projects") or ()))
+        return Invitation(check_space(str(found["space"])), str(found["role"]), str(found["inviter"]), projects)
+    except (AttributeError, KeyError, TypeError, InvalidNote) as error:
+        raise HubRefused("The hub sent an invitation that cannot be read.") from error
 
 
 def compare(receiver: Receiver) -> None:

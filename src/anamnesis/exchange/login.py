@@ -1,19 +1,21 @@
-"""Login to a hub: with a token, or with a code that a person confirms in a browser."""
+"""Login to a hub, with a token or with a code that a person confirms in a browser; and the answer to an invitation."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.config import Proxies
 from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument, LockHeld
-from anamnesis.exchange.account import Account, Address, forget_account, write_account
+from anamnesis.exchange.account import Account, Address, forget_account, parse_address, write_account
 from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
 from anamnesis.exchange.proxy import NO_PROXIES
+from anamnesis.exchange.state import HubDatabase, HubState
+from anamnesis.notes.spaces import check_space
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
@@ -61,6 +63,18 @@ def log_out(home: Path) -> None:
     """Remove the login, after a running exchange unless that takes too long."""
     with _exchange_lock(home):
         forget_account(home)
+
+
+def answer_invitation(home: Path, account: Account, space: str, *, accepts: bool, proxies: Proxies = NO_PROXIES) -> str:
+    """Accept or decline an invitation to a space at the hub; returns the role that it offered."""
+    with HubClient(
+        parse_address(account.url, insecure=True), account.token, timeout=_TIMEOUT, proxies=proxies
+    ) as client:
+        role = client.answer_invitation(check_space(space), accepts=accepts)
+    with closing(HubDatabase(home)) as database:
+        state = HubState(database, account)
+        state.save_invitations([each for each in state.invitations() if each.space != space])
+    return role
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class HubResult:
     reached: bool = True
     hint: str = ""
     decided: tuple[str, ...] = ()  # as in SyncResult
+    invitations: int = 0  # how many wait for an answer
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -46,5 +47,6 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "conflicted": result.conflicted,
         "decided": list(result.decided),
         "waiting": result.waiting,
+        "invitations": result.invitations,
         "detail": result.detail,
     }

@@ -13,12 +13,16 @@ from anamnesis.sync.failure import HUB, Failure, last_failure
 
 
 def hub_facts(home: Path) -> dict[str, Any] | None:
-    """The login, the spaces with roles and note counts, queued notes, and the last failure; None without a login."""
+    """The login, the spaces with roles and note counts, invitations, queued notes, and the last failure.
+
+    None without a login.
+    """
     try:
         account = read_account(home)
     except StoreUnavailable as error:
         failure = Failure("", error.message, error.hint)._asdict()
-        return {"url": "", "user": "", "reached_at": None, "failure": failure, "spaces": [], "waiting": []}
+        nothing: dict[str, Any] = {"spaces": [], "invitations": [], "waiting": []}
+        return {"url": "", "user": "", "reached_at": None, "failure": failure, **nothing}
     if account is None:
         return None
     standing = read_standing(home, account)
@@ -37,6 +41,7 @@ def hub_facts(home: Path) -> dict[str, Any] | None:
             }
             for each in standing.spaces
         ],
+        "invitations": [each._asdict() | {"projects": [*each.projects]} for each in standing.invitations],
         "waiting": [{"note": each.note, "space": each.space, "reason": each.reason} for each in standing.waiting],
     }
 

@@ -65,6 +65,15 @@ class Waiting(NamedTuple):
     missed: bool = False
 
 
+class Invitation(NamedTuple):
+    """A membership of a space that somebody offers the user; nothing is exchanged before it is accepted."""
+
+    space: str
+    role: str
+    inviter: str
+    projects: tuple[str, ...] = ()
+
+
 class Standing(NamedTuple):
     """The state of the hub, as of the last exchange."""
 
@@ -72,12 +81,14 @@ class Standing(NamedTuple):
     spaces: tuple[Space, ...]
     notes: Mapping[str, int]  # the number of local notes by space
     waiting: tuple[Waiting, ...]
+    invitations: tuple[Invitation, ...] = ()
 
 
 class HubDatabase(MachineDatabase):
     """The hub.db of a home."""
 
     schema = Path(__file__).with_name("state.sql")
+    version = 2
     holds = "The state of the exchange"
 
     def __init__(self, root: Path) -> None:
@@ -241,6 +252,35 @@ class HubState:
         """Remove notes, given by note and space, from the queue of notes to receive."""
         self._change(_REMOVE_MISSED, [(self.number, *each) for each in versions])
 
+    def invitations(self) -> list[Invitation]:
+        query = "SELECT space, role, inviter, projects FROM invitations WHERE account = :account ORDER BY space"
+        return [*map(_invitation, self._rows(query))]
+
+    def save_invitations(self, given: Sequence[Invitation]) -> None:
+        """Replace the list of invitations; those that were told stay told."""
+
+        def change(db: sqlite3.Connection) -> None:
+            left = json.dumps([each.space for each in given])
+            query = "DELETE FROM invitations WHERE account = ? AND space NOT IN (SELECT value FROM json_each(?))"
+            db.execute(query, (self.number, left))
+            db.executemany(
+                "INSERT INTO invitations (account, space, role, inviter, projects) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET role = excluded.role, inviter = excluded.inviter,"
+                " projects = excluded.projects",
+                [(self.number, *each[:3], json.dumps(each.projects)) for each in given],
+            )
+
+        if self.invitations() != [*given]:
+            self._database.change(change)
+
+    def untold(self) -> list[str]:
+        """The spaces of the invitations that no sync by hand has named yet."""
+        rows = self._rows("SELECT space FROM invitations WHERE account = :account AND NOT told ORDER BY space")
+        return [space for (space,) in rows]
+
+    def mark_told(self) -> None:
+        self._change("UPDATE invitations SET told = 1 WHERE account = ?", [(self.number,)])
+
     def mark(self, column: str, value: str | float) -> None:
         """Save the time of the last successful exchange (`reached_at`) or rescan (`compared_at`)."""
         self._change(f"UPDATE accounts SET {column} = ? WHERE number = ?", [(value, self.number)])
@@ -281,9 +321,18 @@ def read_standing(root: Path, account: Account) -> Standing:
             tuple(map(_waiting, waiting.fetchall())),
         )
 
+    def query_invitations(db: sqlite3.Connection) -> tuple[Invitation, ...]:
+        rows = db.execute(
+            "SELECT space, role, inviter, projects FROM invitations JOIN accounts ON number = account"
+            " WHERE hub = :hub AND user = :user ORDER BY space",
+            {"hub": account.hub, "user": account.user},
+        )
+        return tuple(map(_invitation, rows))
+
     database = HubDatabase(root)
     try:
-        return database.read(query) or _NOTHING
+        found = database.read(query) or _NOTHING
+        return found._replace(invitations=database.read(query_invitations) or ())
     finally:
         database.close()
 
@@ -325,6 +374,11 @@ def places_at_hub(root: Path, notes: Iterable[str]) -> list[Place]:
         return [Place(*row) for row in database.read(lambda db: db.execute(query, given).fetchall()) or ()]
     finally:
         database.close()
+
+
+def _invitation(row: tuple[str, str, str, str]) -> Invitation:
+    space, role, inviter, projects = row
+    return Invitation(space, role, inviter, tuple(json.loads(projects)))
 
 
 def _open_account(db: sqlite3.Connection, account: Account) -> tuple[int, str]:

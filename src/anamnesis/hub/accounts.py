@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -14,8 +16,8 @@ from anamnesis.hub import audit
 from anamnesis.hub.audit import ADMINISTRATOR
 from anamnesis.hub.database import Connection, one
 from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
-from anamnesis.hub.refusal import NotFound, Refusal, TooMany, Unavailable
-from anamnesis.hub.tenancy import ROLES, SCOPES, personal_space
+from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavailable
+from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -153,6 +155,8 @@ def list_spaces(db: Connection) -> list[dict[str, Any]]:
         SELECT s.name, s.seq, s.notes, s.created,
             ARRAY(SELECT u.name || ':' || m.role FROM anamnesis.members m JOIN anamnesis.users u ON u.id = m.member
                 WHERE m.space = s.id ORDER BY 1) AS members,
+            ARRAY(SELECT i.invited || ':' || i.role FROM anamnesis.invitations i
+                WHERE i.space = s.id ORDER BY 1) AS invited,
             ARRAY(SELECT p.project FROM anamnesis.projects p WHERE p.space = s.id ORDER BY 1) AS projects
         FROM anamnesis.spaces s ORDER BY s.name
     """)
@@ -160,26 +164,70 @@ def list_spaces(db: Connection) -> list[dict[str, Any]]:
 
 
 def set_member(db: Connection, space: Space, user: User, role: str, actor: str = ADMINISTRATOR) -> None:
-    """Make a user a member, or give a member another role."""
-    if role not in ROLES:
-        raise InvalidArgument(f"{role!r} is not a role.", f"Roles: {', '.join(ROLES)}.")
+    """Make a user a member at once, or give a member another role; for an administrator."""
+    _check_role(role)
     query = """
         INSERT INTO anamnesis.members (space, member, role) VALUES (%(space)s, %(user)s, %(role)s)
         ON CONFLICT (space, member) DO UPDATE SET role = excluded.role
     """
-    try:
+    with _personal_refused(space):
         db.execute(query, {"space": space.id, "user": user.id, "role": role})
-    except errors.CheckViolation as error:
-        raise Refusal(f"{space.name!r} is a personal space, which nobody else can be a member of.") from error
+    _withdraw(db, space, user.name)
     _record(db, actor, "space member", space, user.name, role=role)
 
 
-def remove_member(db: Connection, space: Space, user: User, actor: str = ADMINISTRATOR) -> bool:
-    query = "DELETE FROM anamnesis.members WHERE space = %(space)s AND member = %(user)s"
-    was_member = db.execute(query, {"space": space.id, "user": user.id}).rowcount > 0
-    if was_member:
-        _record(db, actor, "space member removed", space, user.name)
-    return was_member
+def invite(db: Connection, space: Space, name: str, role: str, actor: str) -> None:
+    """Offer a membership, which begins when the user of this name accepts it.
+
+    Whether there is such a user is not looked up, so neither the answer nor its time tells.
+    """
+    _check_role(role)
+    _check_name(name, "user")
+    query = """
+        INSERT INTO anamnesis.invitations AS i (space, invited, role, inviter)
+        VALUES (%(space)s, %(name)s, %(role)s, %(actor)s)
+        ON CONFLICT (space, invited) DO UPDATE SET role = excluded.role, inviter = excluded.inviter
+    """
+    with _personal_refused(space):
+        db.execute(query, {"space": space.id, "name": name, "role": role, "actor": actor})
+    _record(db, actor, "space invite", space, name, role=role)
+
+
+def change_role(db: Connection, space: Space, user: User, role: str, actor: str) -> None:
+    """Give a member another role."""
+    _check_role(role)
+    query = "UPDATE anamnesis.members SET role = %(role)s WHERE space = %(space)s AND member = %(user)s"
+    db.execute(query, {"space": space.id, "user": user.id, "role": role})
+    _record(db, actor, "space member", space, user.name, role=role)
+
+
+def remove_member(db: Connection, space: Space, name: str, actor: str = ADMINISTRATOR) -> bool:
+    """End a membership, or withdraw an invitation; False if there was neither."""
+    query = """
+        DELETE FROM anamnesis.members m USING anamnesis.users u
+        WHERE m.space = %(space)s AND u.id = m.member AND u.name = %(name)s
+    """
+    was_member = db.execute(query, {"space": space.id, "name": name}).rowcount > 0
+    if not (_withdraw(db, space, name) or was_member):
+        return False
+    _record(db, actor, "space member removed", space, name)
+    return True
+
+
+def list_invitations(db: Connection) -> list[dict[str, Any]]:
+    """The invitations of the user of this transaction that wait for an answer."""
+    return db.execute("SELECT * FROM anamnesis.invitations_of_caller()").fetchall()
+
+
+def answer_invitation(db: Connection, caller: Caller, space: str, *, accepts: bool) -> str:
+    """Accept or decline an invitation of the caller; returns its role."""
+    if "write" not in caller.scopes:
+        raise NotAllowed("This token has no scope 'write'.", "Answer with one that has it.")
+    query = "SELECT anamnesis.answer_invitation(%(space)s, %(accepts)s) AS role"
+    role = (one(db, query, {"space": space, "accepts": accepts}) or {})["role"]
+    if role is None:
+        raise NotFound(f"There is no invitation to a space {space!r} for you.", "`anamnesis space` lists yours.")
+    return str(role)
 
 
 def give_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> None:
@@ -275,6 +323,24 @@ def redeem_device(db: Connection, key: Key, code: str) -> Redeemed:
         return Redeemed(found["state"])
     audit.record(db, found["user_name"], "device login", found["machine"])
     return Redeemed("redeemed", found["user_name"], token)
+
+
+def _withdraw(db: Connection, space: Space, name: str) -> bool:
+    query = "DELETE FROM anamnesis.invitations WHERE space = %(space)s AND invited = %(name)s"
+    return db.execute(query, {"space": space.id, "name": name}).rowcount > 0
+
+
+@contextmanager
+def _personal_refused(space: Space) -> Iterator[None]:
+    try:
+        yield
+    except errors.CheckViolation as error:
+        raise Refusal(f"{space.name!r} is a personal space, which nobody else can be a member of.") from error
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise InvalidArgument(f"{role[:40]!r} is not a role.", f"Roles: {', '.join(ROLES)}.")
 
 
 def _check_name(name: str, what: str) -> None:

@@ -22,13 +22,26 @@ from anamnesis import __version__
 from anamnesis.errors import InvalidArgument, Unwritable
 from anamnesis.hub.accounts import hub_id, name_new_history
 from anamnesis.hub.database import Connection
+from anamnesis.hub.logins import may_change_the_schema
 from anamnesis.hub.migrations import applied, known, migrate
 from anamnesis.hub.refusal import Refusal
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"
 # In the order of their references.
-TABLES = ("hub", "users", "spaces", "members", "projects", "tokens", "notes", "versions", "supersessions", "audit")
+TABLES = (
+    "hub",
+    "users",
+    "spaces",
+    "members",
+    "invitations",
+    "projects",
+    "tokens",
+    "notes",
+    "versions",
+    "supersessions",
+    "audit",
+)
 # `terms` is rebuilt by triggers, `devices` expire within minutes, and a restore writes `migrations`.
 LEFT_OUT = ("terms", "devices", "migrations")
 _DERIVED = {"spaces": ("notes", "words")}
@@ -62,11 +75,13 @@ class Manifest:
 def back_up(db: Connection, file: Path) -> Manifest:
     """Write a snapshot without stopping the hub, verify it, and only then give the file its name."""
     db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    if applied(db) and not may_change_the_schema(db):
+        raise Refusal("A backup by this login would lack rows.", "Use the login that ran `anamnesis hub init`.")
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:
         with os.fdopen(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as opened:
             with zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
-                tables = {name: _copy_out(db, archive, name) for name in TABLES}
+                tables = {name: _copy_out(db, archive, name) for name in _present(db)}
                 manifest = Manifest(_FORMAT, __version__, hub_id(db), max(applied(db)), tables)
                 archive.writestr(_MANIFEST, json.dumps(asdict(manifest), indent=2))
             opened.flush()
@@ -91,6 +106,8 @@ def restore(db: Connection, file: Path) -> Manifest:
         if manifest.step > known()[-1].number:
             raise Refusal(f"{file} is of a newer version ({manifest.program}).", "Upgrade this program first.")
         migrate(db, upto=manifest.step)
+        if lacking := {*_present(db)} - manifest.tables.keys():
+            raise InvalidArgument(f"The backup is damaged: it has no table {min(lacking)}.")
         for name, table in manifest.tables.items():
             _copy_in(db, archive, name, table)
     for name in _NUMBERED:
@@ -101,6 +118,11 @@ def restore(db: Connection, file: Path) -> Manifest:
     migrate(db)
     name_new_history(db, "hub restore")
     return manifest
+
+
+def _present(db: Connection) -> list[str]:
+    """The tables of a backup that the database has at its step."""
+    return [name for name in TABLES if _columns(db, name)]
 
 
 def _copy_out(db: Connection, archive: zipfile.ZipFile, name: str) -> Table:
@@ -149,7 +171,7 @@ def _opened(file: Path) -> zipfile.ZipFile:
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     try:
         fields: dict[str, Any] = json.loads(archive.read(_MANIFEST))
-        tables = {name: Table(**fields["tables"][name]) for name in TABLES}
+        tables = {name: Table(**fields["tables"][name]) for name in TABLES if name in fields["tables"]}
         manifest = Manifest(**{**fields, "tables": tables})
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgument(f"{file} is not a backup of a hub.", "`anamnesis hub backup` writes one.") from error

@@ -54,6 +54,7 @@ def erase_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> dict[st
         raise Refusal(f"{name!r} has not left.", f"First: anamnesis hub user leave {name}")
     notes = _remove(db, accounts.find_space(db, personal_space(name)), actor, "user erase")
     db.execute("DELETE FROM anamnesis.tokens WHERE owner = %(id)s", user)
+    db.execute("DELETE FROM anamnesis.invitations WHERE invited = %(name)s", {"name": name})
     db.execute("DELETE FROM anamnesis.users WHERE id = %(id)s", user)
     return {"user": name, "notes": notes}
 

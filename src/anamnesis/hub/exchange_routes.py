@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from anamnesis.hub import changes, exporting, versions
+from anamnesis.hub import accounts, changes, exporting, versions
 from anamnesis.hub.incoming import read_changes, read_machine, read_object, whole_number
 from anamnesis.hub.refusal import Refusal
 from anamnesis.hub.routes import Call, address_of, get, hub_of, number_in, post, token_of
@@ -26,7 +26,10 @@ _MOST_CURSORS = 10_000
 def me(call: Call) -> Any:
     """The user of the token, and the spaces that it may see. `hub` names the history: see POST /v1/sync.
 
-    Answer: {"user", "hub", "personal", "scopes": [SCOPE], "spaces": [{"id", "name", "role", "seq", "projects": [KEY]}]}
+    Nothing of a space in `invitations` is visible before POST /v1/invitations/{space} has accepted it.
+
+    Answer: {"user", "hub", "personal", "scopes": [SCOPE], "spaces": [{"id", "name", "role", "seq", "projects": [KEY]}],
+    "invitations": [{"space", "role", "inviter", "projects": [KEY]}]}
     """
     caller = call.caller
     spaces = [
@@ -39,6 +42,7 @@ def me(call: Call) -> Any:
         "personal": caller.personal,
         "scopes": sorted(caller.scopes),
         "spaces": spaces,
+        "invitations": accounts.list_invitations(call.db),
     }
 
 
@@ -53,7 +57,7 @@ def sync(call: Call) -> Any:
     Body: {"machine", "cursors": {SPACE: VERSION}, "limit"}, of which `machine` is required
 
     Answer: {"hub", "spaces": {SPACE: {"id", "role", "projects", "seq", "more", "changes": [{"id", "version", "text",
-    "author", "machine", "at", "erased"}], "reset"} or {"gone"}}}
+    "author", "machine", "at", "erased"}], "reset"} or {"gone"}}, "invitations": as of GET /v1/me}
     """
     fields = read_object(call.body)
     read_machine(fields)
@@ -62,7 +66,26 @@ def sync(call: Call) -> Any:
         raise Refusal("`cursors` is not an object of spaces and versions.")
     known = {name: whole_number(value, f"cursors.{name}") for name, value in cursors.items()}
     limit = whole_number(fields.get("limit", changes.MOST_PULLED), "limit") or 1
-    return {"hub": call.caller.hub, "spaces": changes.changes_since(call.db, call.caller, known, limit)}
+    return {
+        "hub": call.caller.hub,
+        "spaces": changes.changes_since(call.db, call.caller, known, limit),
+        "invitations": accounts.list_invitations(call.db),
+    }
+
+
+def answer(call: Call) -> Any:
+    """Accept an invitation to a space, which makes the user a member, or decline it. The token needs the scope `write`.
+
+    Body: {"accept": true or false}
+
+    Answer: {"space", "role", "accepted"}
+    """
+    accepts = read_object(call.body).get("accept")
+    if not isinstance(accepts, bool):
+        raise Refusal("`accept` is neither true nor false.")
+    space = call.path["space"]
+    role = accounts.answer_invitation(call.db, call.caller, space, accepts=accepts)
+    return {"space": space, "role": role, "accepted": accepts}
 
 
 def push(call: Call) -> Any:
@@ -142,6 +165,7 @@ ROUTES = [
     get("/v1/me", me),
     post("/v1/sync", sync),
     post("/v1/changes", push),
+    post("/v1/invitations/{space}", answer),
     get("/v1/spaces/{space}/notes/{id}", note),
     get("/v1/spaces/{space}/notes/{id}/versions", note_versions),
     get("/v1/spaces/{space}/notes/{id}/versions/{version}", note_version),

@@ -24,7 +24,8 @@ C = TypeVar("C", bound=sqlite3.Connection)
 class MachineDatabase:
     """The database file, for any number of threads; other processes may use it too. The first change creates it.
 
-    `schema` is the SQL of version `version`; `holds` names the content of the file in messages.
+    `schema` is the SQL of version `version`; a version after the first only adds tables, so its SQL has IF NOT EXISTS.
+    `holds` names the content of the file in messages.
     """
 
     schema: Path
@@ -99,12 +100,12 @@ class MachineDatabase:
 
     def _prepare(self, db: sqlite3.Connection) -> None:
         db.execute("PRAGMA synchronous = NORMAL")
-        if not _version(db):
+        if _version(db) < self.version:
             db.execute("PRAGMA journal_mode = WAL")
             transact(db, self._create)
 
     def _create(self, db: sqlite3.Connection) -> None:
-        if not _version(db):  # another process may have been faster
+        if _version(db) < self.version:  # another process may have been faster
             for statement in self.schema.read_text("utf-8").split(";\n"):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {self.version:d}")

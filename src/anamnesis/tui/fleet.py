@@ -120,7 +120,9 @@ def _hub_line(hub: dict[str, Any] | None) -> str:
     if hub["failure"]:
         return f"; the hub refused: {hub['failure']['reason']}"
     waiting = f", {counted(len(hub['waiting']), 'note waits', 'notes wait')}" if hub["waiting"] else ""
-    return f"; hub {hub['url']}{waiting}"
+    invited = len(hub["invitations"])
+    invitations = f", {counted(invited, 'invitation waits', 'invitations wait')}" if invited else ""
+    return f"; hub {hub['url']}{waiting}{invitations}"
 
 
 def _machine(each: Machine, synced: dict[str, str]) -> Content:

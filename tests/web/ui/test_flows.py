@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from tests.web.ui.conftest import leave_to_review
 from tests.web.ui.visiting import HTML, Visitor
 
 from anamnesis.dream.proposal import Proposal
+from anamnesis.exchange.account import Account, write_account
+from anamnesis.exchange.state import HubDatabase, HubState, Invitation
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 
@@ -162,6 +165,17 @@ def test_a_failed_sync_is_shown_with_its_fix_until_one_succeeds(tmp_path: Path) 
         visitor.send("/ui/fleet")
         wait_until(lambda: visitor.data("/ui/fleet")["outcome"])
         assert visitor.data("/ui/fleet")["failure"] is None
+
+
+def test_an_invitation_to_a_space_is_shown_with_the_command_that_accepts_it(tmp_path: Path) -> None:
+    account = Account("http://127.0.0.1:1", "anh_x", "you", "hub")
+    write_account(tmp_path, account)
+    with closing(HubDatabase(tmp_path)) as database:
+        HubState(database, account).save_invitations([Invitation("core", "writer", "boss", ("acme/<api>",))])
+    with running(tmp_path) as daemon:
+        page = daemon.ask("GET", "/ui/fleet", Accept=HTML).text
+    assert "boss invites you to be a writer of the space core, with the notes of acme/&lt;api&gt;" in page
+    assert "<code>anamnesis space accept core</code>" in page
 
 
 def test_the_notes_of_a_list_are_exported_as_lines_and_as_files(filled: dict[str, str], daemon: Daemon) -> None:

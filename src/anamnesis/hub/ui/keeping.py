@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from anamnesis.errors import InvalidArgument
 from anamnesis.hub import accounts, audit
 from anamnesis.hub.accounts import Space, User
-from anamnesis.hub.database import one
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal
 from anamnesis.hub.routes import number_in
 from anamnesis.hub.tenancy import ROLES, Held
@@ -17,12 +15,12 @@ _ENTRIES = 100
 
 
 def spaces(visit: Visit) -> Data:
-    """The caller's spaces, with the role and the number of notes."""
-    return {"spaces": spaces_of(visit)}
+    """The caller's spaces, with the role and the number of notes, and the invitations to others."""
+    return {"spaces": spaces_of(visit), "invitations": accounts.list_invitations(visit.db)}
 
 
 def space(visit: Visit) -> Data:
-    """A space with its members and projects."""
+    """A space with its members and projects; for those who manage members, also whom it has invited."""
     held = visit.caller.space(visit.path["space"])
     rows = visit.db.execute(
         """
@@ -38,6 +36,7 @@ def space(visit: Visit) -> Data:
         "notes": visit.store.sizes().get(held.id, 0),
         "projects": held.projects,
         "members": [{**row, "manageable": row["role"] in roles} for row in rows],
+        "invited": [{**row, "manageable": row["role"] in roles} for row in _invited(visit, held)],
         "is_personal": held.name == visit.caller.personal,
         "may_keep": bool(roles) and held.name != visit.caller.personal,
         "roles": roles,
@@ -45,25 +44,34 @@ def space(visit: Visit) -> Data:
 
 
 def change_member(visit: Visit, given: FormInput) -> Next:
-    """Add a member, give one another role, or remove one."""
+    """Invite a user, give a member another role, or remove either."""
     held = visit.caller.space(given.path["space"], "keeper")
-    name = given.text("user").strip()
-    found = one(visit.db, "SELECT anamnesis.user_named(%(name)s) AS id", {"name": name}) or {}
-    if found.get("id") is None:
-        raise NotFound(f"There is no user {name[:80]!r}.", "An administrator adds users on the server.")
-    user, in_space = User(found["id"], name), Space(held.id, held.name)
-    _check_manageable(visit, held, user)
+    name, in_space = given.text("user").strip(), Space(held.id, held.name)
+    member = _manageable(visit, held, name)
     if given.text("remove"):
-        if not accounts.remove_member(visit.db, in_space, user, visit.caller.name):
-            raise NotFound(f"{name} is not a member of {held.name!r}.")
-        return Next(f"spaces/{held.name}", f"{name} is not a member any more.")
+        if not accounts.remove_member(visit.db, in_space, name, visit.caller.name):
+            raise NotFound(f"{name[:80]!r} is neither a member of {held.name!r} nor invited.")
+        return Next(f"spaces/{held.name}", f"{name} is not a member any more." if member else f"{name} is not invited.")
     role = given.text("role")
-    if role not in ROLES:
-        raise InvalidArgument(f"{role[:40]!r} is not a role.", f"Roles: {', '.join(ROLES)}.")
-    if role not in _roles(visit, held):
+    if role in ROLES and role not in _roles(visit, held):
         raise NotAllowed(f"A {held.role} cannot make anybody a {role}.")
-    accounts.set_member(visit.db, in_space, user, role, visit.caller.name)
-    return Next(f"spaces/{held.name}", f"{name} is a {role} now.")
+    if member:
+        accounts.change_role(visit.db, in_space, member, role, visit.caller.name)
+        return Next(f"spaces/{held.name}", f"{name} is a {role} now.")
+    accounts.invite(visit.db, in_space, name, role, visit.caller.name)
+    return Next(f"spaces/{held.name}", f"If there is a user {name}, an invitation to be a {role} waits there.")
+
+
+def answer(visit: Visit, given: FormInput) -> Next:
+    """Accept or decline an invitation to a space."""
+    decision = given.text("decision")
+    if decision not in ("accept", "decline"):
+        raise Refusal(f"{decision[:40]!r} is neither accept nor decline.")
+    name = given.path["space"]
+    role = accounts.answer_invitation(visit.db, visit.caller, name, accepts=decision == "accept")
+    if decision == "accept":
+        return Next("spaces", f"You are a {role} of {name} now.")
+    return Next("spaces", f"You declined the invitation to {name}.")
 
 
 def change_project(visit: Visit, given: FormInput) -> Next:
@@ -132,16 +140,29 @@ def _roles(visit: Visit, held: Held) -> list[str]:
     return [] if visit.caller.refusal(held, "keeper") else [*ROLES[: ROLES.index("keeper")]]
 
 
-def _check_manageable(visit: Visit, held: Held, user: User) -> None:
-    """A keeper does not change keepers and owners, and a space keeps an owner."""
-    rows = visit.db.execute(
-        "SELECT member, role FROM anamnesis.members WHERE space = %(space)s", {"space": held.id}
-    ).fetchall()
-    current = next((row["role"] for row in rows if row["member"] == user.id), None)
+def _manageable(visit: Visit, held: Held, name: str) -> User | None:
+    """The member of this name, if any. A keeper does not change keepers and owners, and a space keeps an owner."""
+    query = """
+        SELECT u.id, u.name, m.role FROM anamnesis.members m JOIN anamnesis.users u ON u.id = m.member
+        WHERE m.space = %(space)s
+    """
+    rows = visit.db.execute(query, {"space": held.id}).fetchall()
+    member = next((row for row in rows if row["name"] == name), None)
+    offered = next((row["role"] for row in _invited(visit, held) if row["name"] == name), None)
+    current = member["role"] if member else offered
     if current and current not in _roles(visit, held):
         raise NotAllowed(f"A {held.role} cannot change a {current}.")
-    if current == "owner" and sum(row["role"] == "owner" for row in rows) == 1:
-        raise Refusal(f"{user.name} is the only owner of {held.name!r}.", "Make somebody else an owner first.")
+    if member and current == "owner" and sum(row["role"] == "owner" for row in rows) == 1:
+        raise Refusal(f"{name} is the only owner of {held.name!r}.", "Make somebody else an owner first.")
+    return User(member["id"], name) if member else None
+
+
+def _invited(visit: Visit, held: Held) -> list[Data]:
+    query = """
+        SELECT i.invited AS name, i.role FROM anamnesis.invitations i
+        WHERE i.space = %(space)s ORDER BY i.role DESC, i.invited
+    """
+    return visit.db.execute(query, {"space": held.id}).fetchall()
 
 
 PAGES = [
@@ -154,6 +175,7 @@ PAGES = [
 FORMS = [
     Form("/spaces/{space}/members", change_member),
     Form("/spaces/{space}/projects", change_project),
+    Form("/invitations/{space}", answer),
     Form("/tokens/{id}/revoke", revoke),
     Form("/device", approve),
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from anamnesis.history.diffs import differing
 from anamnesis.hub import search, versions
+from anamnesis.hub.accounts import list_invitations
 from anamnesis.hub.refusal import Refusal
 from anamnesis.hub.routes import number_in
 from anamnesis.hub.search_routes import excerpt, shown
@@ -32,6 +33,7 @@ def home(visit: Visit) -> Data:
         "recent": [_row(note) for note in visit.store.list(limit=_RECENT)],
         "conflicts": len(visit.store.conflicts(_MOST_REVIEWED)),
         "waiting": len(visit.store.waiting(_MOST_REVIEWED)),
+        "invitations": len(list_invitations(visit.db)),
     }
 
 
