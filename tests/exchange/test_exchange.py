@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 from tests.exchange.conftest import Machines
 from tests.exchange.small_hub import SmallHub, Space
 
+from anamnesis.exchange.account import read_account
+from anamnesis.exchange.state import HubDatabase, HubState, Invitation
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.sync.conflicts import list_conflicts
@@ -490,3 +494,26 @@ def test_only_the_owner_can_read_the_files_of_an_exchange(machine: Machines) -> 
     one.sync(), two.sync()
     for path in (two.store.root / "hub.json", two.store.root / "hub.db", *two.store.memory_dir.rglob("*.md")):
         assert os.stat(path).st_mode & 0o077 == 0, path
+
+
+def test_a_state_that_knew_no_invitations_learns_them(machine: Machines) -> None:
+    one = machine("one")
+    note = one.write("kept")
+    one.sync()
+    with closing(sqlite3.connect(one.store.root / "hub.db", isolation_level=None)) as db:
+        db.execute("DROP TABLE invitations")
+        db.execute("PRAGMA user_version = 1")
+    offered = Invitation("core", "writer", "mate", ("acme/api",))
+    assert (one.standing().invitations, one.standing().notes) == ((), {"~you": 1})
+    account = read_account(one.store.root)
+    assert account
+    with closing(HubDatabase(one.store.root)) as database:
+        state = HubState(database, account)
+        state.save_invitations([offered])
+        assert (state.untold(), [*state.agreed([note])]) == (["core"], [note])
+        state.mark_told()
+        state.save_invitations([offered._replace(role="reader")])
+        assert state.untold() == []
+    assert one.standing().invitations == (offered._replace(role="reader"),)
+    one.sync()
+    assert one.standing().invitations == ()

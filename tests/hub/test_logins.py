@@ -106,6 +106,22 @@ def test_a_hub_is_made_by_its_owner_and_served_by_a_login_with_no_right_of_its_o
                 db.execute(statement.encode())
 
 
+@pytest.mark.parametrize(("login", "warnings"), [("postgres", 1), ("plain", 0)])
+def test_a_server_with_the_owners_login_says_so(
+    hub_url: str, postgres: Postgres, tmp_path: Path, login: str, warnings: int
+) -> None:
+    with administrator(hub_url) as db:
+        make_login(db, "postgresql://plain:x@/hub")
+    command = Command(tmp_path)
+    database = hub_url.replace("postgres@", f"{login}@", 1)
+    command.variables |= {"ANAMNESIS_HUB_DATABASE": database, "ANAMNESIS_HUB_KEY": "tests" * 8}
+    done = command("hub", "serve", "--host", "192.0.2.1", "--behind-proxy")  # an address that it does not get
+    assert (
+        done.err.count("The server's login may change the hub's schema. Give the server a login of its own") == warnings
+    )
+    assert "cannot be listened on" in done.err.splitlines()[-1]
+
+
 def test_the_password_of_a_login_is_in_no_log_of_the_database(installed: Postgres) -> None:
     installed.execute("ALTER DATABASE hub SET log_statement = 'all'")
     installed.execute("ALTER DATABASE hub SET log_min_messages = 'log'")

@@ -9,6 +9,9 @@ from tests.hub.running import RunningHub, text_of
 from tests.hub.test_ui import PAGES
 from tests.web.ui.browsing import Watched, started
 
+from anamnesis.hub import accounts
+from anamnesis.hub.database import administrator
+
 _RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
 
@@ -17,6 +20,9 @@ def test_a_person_logs_in_reads_and_sees_changes_on_pages_without_obstacles(runn
     running.user("mate", core="writer")
     boss.put("core", "PLAN", text_of("PLAN", "# The plan\n\n- one\n- two", "Plan"))
     boss.put("core", "CLASH", text_of("CLASH", "The other one.", "Clash", tags=["conflict"]))
+    with administrator(running.database) as db:
+        accounts.invite(db, accounts.find_space(db, "core"), "later", "reader", "boss")
+        accounts.invite(db, accounts.add_space(db, "other"), "boss", "writer", "mate")
     with started() as browser:
         for scheme in ("light", "dark"):
             context = browser.new_context(color_scheme=scheme, viewport={"width": 390, "height": 800})

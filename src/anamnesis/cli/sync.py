@@ -90,10 +90,19 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
             console().print(f"≠ {in_a_line(sentence)}", style="yellow")
     else:
         _print(facts, done)
+    if done.hub and done.hub.invitations and not _is_discarded():
+        from anamnesis.exchange.login import mark_told
+
+        mark_told(settings().home)
     for fault in done.faults:
         click.echo(f"anamnesis: {fault}", err=True)
     if done.faults:
         sys.exit(1)
+
+
+def _is_discarded() -> bool:
+    """Whether nobody reads the output, as of a sync that a hook starts."""
+    return os.path.samestat(os.fstat(1), os.stat(os.devnull))
 
 
 def _print(facts: dict[str, Any], done: Synced) -> None:

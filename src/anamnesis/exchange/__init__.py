@@ -103,8 +103,6 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         cycle.run()
         waiting = sum(bool(each.reason) for each in receiver.state.waiting())
         untold, invitations = receiver.state.untold(), len(receiver.state.invitations())
-        if untold and options.retries:  # a sync by hand, whose result is read
-            receiver.state.mark_told()
     return HubResult(
         account.url,
         account.user,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from anamnesis.config import Proxies
 from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument, LockHeld
-from anamnesis.exchange.account import Account, Address, forget_account, parse_address, write_account
+from anamnesis.exchange.account import Account, Address, forget_account, parse_address, read_account, write_account
 from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
 from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.exchange.state import HubDatabase, HubState
@@ -75,6 +75,13 @@ def answer_invitation(home: Path, account: Account, space: str, *, accepts: bool
         state = HubState(database, account)
         state.save_invitations([each for each in state.invitations() if each.space != space])
     return role
+
+
+def mark_told(home: Path) -> None:
+    """Record that a person has read the result of a sync, so that the next one does not name the same invitations."""
+    if account := read_account(home):
+        with closing(HubDatabase(home)) as database:
+            HubState(database, account).mark_told()
 
 
 @contextmanager

@@ -274,7 +274,7 @@ class HubState:
             self._database.change(change)
 
     def untold(self) -> list[str]:
-        """The spaces of the invitations that no sync by hand has named yet."""
+        """The spaces of the invitations that no sync whose result is read has named yet."""
         rows = self._rows("SELECT space FROM invitations WHERE account = :account AND NOT told ORDER BY space")
         return [space for (space,) in rows]
 

@@ -57,8 +57,8 @@ CREATE TABLE IF NOT EXISTS waiting (
     PRIMARY KEY (account, note, space)
 ) WITHOUT ROWID;
 
--- The invitations to spaces that wait for an answer, as of the last exchange; `projects` is a JSON list. `told` is set once a sync by
--- hand has named it.
+-- The invitations to spaces that wait for an answer, as of the last exchange; `projects` is a JSON list. `told` is set once a sync
+-- whose result is read has named it.
 CREATE TABLE IF NOT EXISTS invitations (
     account  INTEGER NOT NULL,
     space    TEXT NOT NULL,
