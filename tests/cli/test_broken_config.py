@@ -66,7 +66,7 @@ def lost_link(file: Path) -> str:
     return f"{file} cannot be read: No such file or directory."
 
 
-REMEDIES = {
+REMEDIES: dict[Callable[[Path], str], str] = {
     folder: "Something else is in its place: move that away.",
     loop: "It is a link that leads to itself: replace it.",
     lost_link: "Check whether its disk is mounted.",

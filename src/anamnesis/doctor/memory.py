@@ -65,8 +65,8 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
     except AnamnesisError as error:
         yield Finding(path, error.message, f"{error.hint} {_UNTIL_THEN}")
         return
-    for each in faults_of_type(settings.home, content):
-        yield Finding(path, each.message, f"{each.hint} {_UNTIL_THEN}")
+    for fault in faults_of_type(settings.home, content):
+        yield Finding(path, fault.message, f"{fault.hint} {_UNTIL_THEN}")
     for setting in SETTINGS:
         try:
             if value := setting_text(content.get(setting.name)):
