@@ -6,13 +6,14 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 import threading
 import zipfile
 from pathlib import Path
 
 import pytest
 from tests.cli.command import Command
-from tests.disks import full_disk
+from tests.disks import command_on, full_disk
 
 from anamnesis.backup import back_up, restore
 from anamnesis.errors import InvalidArgument, Unwritable
@@ -204,3 +205,20 @@ def test_the_command_saves_restores_and_keeps_the_history_in_git(tmp_path: Path)
     assert anamnesis("sync").code == 0 and anamnesis("doctor").code == 0
     assert anamnesis("backup").code == 2 and anamnesis("backup", "a", "b").code == 2
     assert anamnesis("backup", str(tmp_path / "no" / "file")).code == 1
+
+
+@pytest.mark.parametrize("disk", ["read-only", "closed", "owned"])
+def test_a_backup_of_a_read_only_home_writes_nothing_into_it(tmp_path: Path, disk: str) -> None:
+    anamnesis = Command(tmp_path)
+    anamnesis("write", "Lamp", "Red")
+    before = sorted(anamnesis.home.rglob("*"))
+    words = [sys.executable, "-m", "anamnesis", "backup", str(tmp_path / "memory.zip")]
+    if disk == "owned":
+        anamnesis.home.chmod(0o500)
+    else:
+        words = command_on(disk, anamnesis.home, words)
+    done = subprocess.run(words, env=anamnesis.variables, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(anamnesis.home.rglob("*")) == before
+    anamnesis.home.chmod(0o700)
+    assert "home/memory/semantic" in " ".join(zipfile.ZipFile(tmp_path / "memory.zip").namelist())

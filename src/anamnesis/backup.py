@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 import zipfile
 from collections import Counter
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 from anamnesis.config import take_machine_id
 from anamnesis.disk import locked, sync_files, sync_folder
 from anamnesis.errors import InvalidArgument, Unwritable
+from anamnesis.readonly import read_only_uri
 
 _MANIFEST = "anamnesis-backup.json"
 _VERSION = 1
@@ -67,7 +69,7 @@ def back_up(home: Path, engram: Path | None, target: Path) -> BackupSummary:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with _created(temporary) as archive, ExitStack() as held:
-            for lock in _LOCKS:
+            for lock in () if _is_closed(home) else _LOCKS:
                 if (home / lock).parent.is_dir():
                     held.enter_context(locked(home / lock, _PATIENCE))
             copies = held.enter_context(tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}."))
@@ -141,11 +143,20 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str, copies: Path) -> _Arch
     return _ArchivedFile(name, digest.hexdigest(), mtime_ns, kind)
 
 
+def _is_closed(folder: Path) -> bool:
+    """Whether a folder is read-only: nobody writes there, and a backup does not either, not even a lock."""
+    return not os.access(folder, os.W_OK) or not folder.stat().st_mode & stat.S_IWUSR
+
+
 def _is_copied(path: Path, target: Path) -> bool:
     """Copy a database; False if it is damaged."""
     target.unlink(missing_ok=True)
+    uri = read_only_uri(path) if _is_closed(path.parent) else path.absolute().as_uri()
     try:
-        with closing(sqlite3.connect(path, timeout=_PATIENCE)) as source, closing(sqlite3.connect(target)) as copy:
+        with (
+            closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE)) as source,
+            closing(sqlite3.connect(target)) as copy,
+        ):
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
             return bool(copy.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anamnesis.disk import write_atomically
-from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.errors import InvalidArgument, StoreUnavailable, remedy
 from anamnesis.setting import (
     NONE,
     ResolvedSetting,
@@ -214,7 +214,7 @@ class Settings(NamedTuple):
     """This machine's settings when the program read them. An invalid value is replaced by the default.
 
     `machine_id`, `remote` and `token` are checked where they are used, and `found` has all values as given.
-    `fault` says why config.json, or a value of it, cannot be used; else it is "".
+    `fault` says why config.json, or a value of it, cannot be used; else it is None.
     """
 
     home: Path
@@ -240,7 +240,7 @@ class Settings(NamedTuple):
     proxies: Proxies
     user: str
     found: tuple[ResolvedSetting, ...]
-    fault: str
+    fault: StoreUnavailable | None
 
     def __repr__(self) -> str:
         return f"Settings(home={str(self.home)!r})"  # without the token and the given values, which may be secret
@@ -259,12 +259,13 @@ class Settings(NamedTuple):
     def demand_config(self) -> None:
         """Refuse to work with a broken config.json, whose defaults allow what it may forbid."""
         if self.fault:
-            raise StoreUnavailable(self.fault, _CORRECT_IT)
+            raise self.fault
 
     @property
     def refused(self) -> list[str]:
         """A sentence for a broken config.json, and for each invalid value that falls back to its default."""
-        broken = [f"{self.fault.rstrip('.')}, so defaults are used. {_CORRECT_IT}"] if self.fault else []
+        fault = self.fault
+        broken = [f"{fault.message.rstrip('.')}, so defaults are used. {fault.hint}"] if fault else []
         return broken + [
             f"{each.fault.rstrip('.')}, so {each.setting.default!r} is used. Change {each.source}."
             for each in self.found
@@ -282,9 +283,9 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
     home = _folder(environ.get(HOME_VARIABLE) or "~/.anamnesis", user_home)
     try:
         config = read_config(home)
-        fault = next(faults_of_type(home, config), "")
+        fault = next(faults_of_type(home, config), None)
     except StoreUnavailable as error:
-        config, fault = {}, error.message
+        config, fault = {}, error
     found = {each.name: _resolved(each, environ, config) for each in SETTINGS}
     return Settings(
         home=home,
@@ -390,7 +391,7 @@ def read_config(home: Path) -> dict[str, Any]:
     except OSError as error:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not path.is_symlink():
             return {}
-        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}.", _CORRECT_IT) from error
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}.", remedy(error) or _CORRECT_IT) from error
     except json.JSONDecodeError as error:
         raise StoreUnavailable(f"{path}, line {error.lineno}: {error.msg}.", _CORRECT_IT) from error
     except (ValueError, RecursionError) as error:
@@ -401,11 +402,11 @@ def read_config(home: Path) -> dict[str, Any]:
     return content
 
 
-def faults_of_type(home: Path, config: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each setting in config.json that is neither text nor a whole number."""
+def faults_of_type(home: Path, config: Mapping[str, Any]) -> Iterator[StoreUnavailable]:
+    """An error for each setting in config.json that is neither text nor a whole number."""
     for each in SETTINGS:
         if setting_text(config.get(each.name)) is None:
-            yield f"{home / CONFIG_NAME}: {each.name} is not text."
+            yield StoreUnavailable(f"{home / CONFIG_NAME}: {each.name} is not text.", _CORRECT_IT)
 
 
 def setting_text(value: object) -> str | None:

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import NoReturn
 
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, explained
 from anamnesis.plain import plain
 
 HOOKS = ("inject", "recall", "capture")
@@ -26,8 +26,20 @@ class _Plain(io.TextIOWrapper):
 
 
 def main() -> None:
-    """Run a hook, a verb of Engram, `serve`, the terminal application, or else the command line."""
+    """Run the program. An error that a user can act on is one sentence on stderr and exit code 1, not a traceback."""
     _guard_streams()
+    try:
+        _run()
+    except BrokenPipeError:
+        raise
+    except (AnamnesisError, OSError) as error:
+        sys.exit(f"anamnesis: {explained(error) if isinstance(error, OSError) else error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _run() -> None:
+    """Run a hook, a verb of Engram, `serve`, the terminal application, or else the command line."""
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if _is_engram(sys.argv[0]):
         _run_verb(sys.argv[1:])
@@ -69,12 +81,7 @@ def _run_hook(name: str, arguments: list[str]) -> NoReturn:
 def _serve() -> None:
     from anamnesis.server import run
 
-    try:
-        run()
-    except AnamnesisError as error:
-        sys.exit(f"anamnesis: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run()
 
 
 def _is_terminal() -> bool:
@@ -92,15 +99,10 @@ def _run_tui() -> None:
     from anamnesis.log import warn
     from anamnesis.tui import run
 
-    try:
-        settings = resolve_settings()
-        for sentence in settings.refused:
-            warn(sentence)
-        run(settings)
-    except AnamnesisError as error:
-        sys.exit(f"anamnesis: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    settings = resolve_settings()
+    for sentence in settings.refused:
+        warn(sentence)
+    run(settings)
 
 
 def _run_verb(arguments: list[str]) -> None:

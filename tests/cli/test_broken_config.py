@@ -12,6 +12,7 @@ from tests.mcp.test_stdio import Server
 from tests.web.daemon import running
 
 TOKEN = "a-token-of-this-machine"
+CORRECT = "Correct or remove it."
 WHOLE = f'{{\n  "token": "{TOKEN}",\n  "dream": "off"\n}}\n'
 
 
@@ -65,6 +66,11 @@ def lost_link(file: Path) -> str:
     return f"{file} cannot be read: No such file or directory."
 
 
+REMEDIES: dict[Callable[[Path], str], str] = {
+    folder: "Something else is in its place: move that away.",
+    loop: "It is a link that leads to itself: replace it.",
+    lost_link: "Check whether its disk is mounted.",
+}
 BREAKS = (comma, type_of_the_token, a_switch, a_list, nul, utf16, deep, folder, loop, lost_link)
 
 
@@ -75,7 +81,7 @@ def config(anamnesis: Command) -> Path:
 
 @pytest.mark.parametrize("broken", BREAKS)
 def test_the_daemon_does_not_start_and_a_sync_fails(anamnesis: Command, broken: Callable[[Path], str]) -> None:
-    refusal = f"anamnesis: {broken(config(anamnesis))} Correct or remove it.\n"
+    refusal = f"anamnesis: {broken(config(anamnesis))} {REMEDIES.get(broken, CORRECT)}\n"
     for words in (["daemon", "--port", "0"], ["sync"]):
         done = anamnesis(*words)
         assert (done.code, done.out, done.err) == (1, "", refusal)
@@ -93,7 +99,7 @@ def test_neither_does_engrams_server_nor_one_in_the_background(anamnesis: Comman
 @pytest.mark.parametrize("broken", [comma, type_of_the_token, folder])
 def test_other_commands_work_and_warn_in_one_line(anamnesis: Command, broken: Callable[[Path], str]) -> None:
     fault = broken(config(anamnesis)).rstrip(".")
-    warning = f"anamnesis: {fault}, so defaults are used. Correct or remove it.\n"
+    warning = f"anamnesis: {fault}, so defaults are used. {REMEDIES.get(broken, CORRECT)}\n"
     for words in (["write", "Tide", "It turns at six."], ["list", "--json"], ["search", "tide"], ["status", "--json"]):
         done = anamnesis(*words)
         assert (done.code, done.err) == (0, warning)

@@ -10,7 +10,7 @@ from anamnesis.age import age
 from anamnesis.cli.naming import remember
 from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import as_json, filters, long_option, open_store, sort_option
-from anamnesis.cli.output import bare_table, on_terminal, print_json, print_lines
+from anamnesis.cli.output import bare_table, on_terminal, print_json, print_lines, report_unreadable
 from anamnesis.notes import Memory, as_dict
 from anamnesis.plural import counted
 
@@ -41,6 +41,7 @@ def command(order: str, limit: int, offset: int, is_long: bool, as_json: bool, *
         total = store.count(**wanted)
         if not total and wanted["project"]:
             store.check_project(wanted["project"])
+        report_unreadable(store)
     if on_terminal() and not as_json:
         remember(note.id for note in notes)
         with paged() as screen:

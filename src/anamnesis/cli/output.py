@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anamnesis.plain import escaped
+from anamnesis.plural import counted
 from anamnesis.store.refresh import Progress
 
 if TYPE_CHECKING:
@@ -60,6 +61,18 @@ def print_lines(rows: Sequence[Sequence[object]]) -> None:
     """Print rows for other programs: columns separated by tabs, one row per line."""
     for row in rows:
         click.echo("\t".join(in_a_line(cell) for cell in row))
+
+
+def unreadable_line(count: int) -> str:
+    """How many files are not among the notes, and what says why."""
+    files = counted(count, "file could not be read as a note", "files could not be read as notes")
+    return f"{files}: anamnesis doctor"
+
+
+def report_unreadable(store: MemoryStore) -> None:
+    """Print a line to stderr if notes are missing because their files cannot be read."""
+    if count := len(store.problems()):
+        click.echo(f"anamnesis: {unreadable_line(count)}", err=True)
 
 
 def in_a_line(value: object) -> str:

@@ -12,7 +12,7 @@ from anamnesis.cli.explanation import draw_explained
 from anamnesis.cli.naming import remember
 from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, project_here, sort_option
-from anamnesis.cli.output import console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.output import console, in_a_line, on_terminal, print_json, print_lines, report_unreadable
 from anamnesis.cli.text_input import STDIN, given_text
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
@@ -72,6 +72,7 @@ def command(
     with open_memory(only_to_read=True) as vault:
         project = wanted.pop("project")
         at_hand = None if project or mode else project_here().key
+        report_unreadable(vault.notes)
         hits = vault.notes.hits(
             text, k=k, project=project, mode=mode or "fused", explain=explain, at_hand=at_hand, **wanted
         )

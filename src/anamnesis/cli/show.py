@@ -10,7 +10,7 @@ import click
 from anamnesis.age import age
 from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
-from anamnesis.cli.output import console, on_terminal, print_json
+from anamnesis.cli.output import console, on_terminal, print_json, report_unreadable
 from anamnesis.notes import Memory, as_dict, render
 from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plural import counted
@@ -41,6 +41,7 @@ def command(note_id: str, as_json: bool) -> None:
     """
     now = time.time()
     with open_store(only_to_read=True) as store:
+        report_unreadable(store)
         note = store.get(full_id(store, note_id))
         store.usage.take_in()
         events = store.usage.events(note.id)

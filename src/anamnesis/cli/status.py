@@ -12,7 +12,16 @@ import click
 from anamnesis.bridge import FAILURES
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import RECONCILE, as_json, open_memory, project_here
-from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
+from anamnesis.cli.output import (
+    bare_table,
+    bars,
+    console,
+    on_terminal,
+    print_json,
+    print_lines,
+    sparkline,
+    unreadable_line,
+)
 from anamnesis.cli.spaces import draw_hub, hub_facts, hub_rows
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.plural import counted
@@ -137,8 +146,7 @@ def _draw_notes(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
         waits = counted(foreign, "note waits", "notes wait")
         screen.draw("[yellow]{} for a review:[/] anamnesis review", waits)
     if unreadable:
-        files = counted(unreadable, "file could not be read as a note", "files could not be read as notes")
-        screen.draw("[yellow]{}:[/] anamnesis doctor", files)
+        screen.draw("[yellow]{}[/]", unreadable_line(unreadable))
 
 
 def _draw_state(status: _Status) -> None:

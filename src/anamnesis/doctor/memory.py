@@ -14,7 +14,7 @@ from anamnesis.bridge import FAILURES
 from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, faults_of_type, read_config, setting_text
 from anamnesis.doctor.finding import Finding
 from anamnesis.doctor.hub import examine_hub
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, explained
 from anamnesis.exchange.account import NAME as HUB_LOGIN
 from anamnesis.plural import counted
 from anamnesis.readonly import is_writable
@@ -23,6 +23,7 @@ from anamnesis.vault import find_engram, open_vault
 
 # A temporary file this old belongs to no running write.
 _STALE_SECONDS = 3600
+_UNTIL_THEN = "Until then no daemon starts and nothing is synced."
 
 
 def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
@@ -32,15 +33,17 @@ def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
     list folders or compare observations.
     """
     home = settings.home
-    found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home), *examine_hub(settings)]
+    found = [*_programs()]
     try:
+        found += [*_permissions(home), *_configuration(settings), *_disk(home), *examine_hub(settings)]
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
             found += [] if quickly else [*_index(store), *_vectors(store)]
             found += _files(store)
             found += [] if quickly else [*_folders(store), *_times(store)]
             found += _dreams(store)
             found += [] if quickly else _bridge(store, settings)
-    except AnamnesisError as error:
+    except (AnamnesisError, OSError) as given:
+        error = explained(given) if isinstance(given, OSError) else given
         found.append(Finding(str(home), error.message, error.hint or "Make it readable."))
     return found
 
@@ -60,10 +63,10 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
     try:
         content = read_config(settings.home)
     except AnamnesisError as error:
-        yield Finding(path, error.message, "Correct or remove it; until then no daemon starts and nothing is synced.")
+        yield Finding(path, error.message, f"{error.hint} {_UNTIL_THEN}")
         return
     for fault in faults_of_type(settings.home, content):
-        yield Finding(path, fault, "Correct or remove it; until then no daemon starts and nothing is synced.")
+        yield Finding(path, fault.message, f"{fault.hint} {_UNTIL_THEN}")
     for setting in SETTINGS:
         try:
             if value := setting_text(content.get(setting.name)):

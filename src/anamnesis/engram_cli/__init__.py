@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from anamnesis.engram import VERSION
 from anamnesis.engram_cli.console import Stop, print_err, print_out
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, explained
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
@@ -94,7 +94,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except (AnamnesisError, sqlite3.Error, OSError) as error:
-        print_err(f"engram: {error}")
+        print_err(f"engram: {explained(error) if isinstance(error, OSError) else error}")
         return 1
     return 0
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from anamnesis.config import HOME_VARIABLE, Settings, resolve_settings
-from anamnesis.errors import AnamnesisError, InvalidArgument
+from anamnesis.errors import AnamnesisError, InvalidArgument, explained
 from anamnesis.hooks.event import Event, read_event
 from anamnesis.hooks.hosts import answer, is_due, normalise, recognise
 from anamnesis.hooks.once import is_first
@@ -44,7 +44,8 @@ def run(name: str, arguments: Sequence[str]) -> None:
         if is_due(event, host, name) and is_first(settings.home, name, event):
             text = _hook(name)(event, options, settings)
     except Exception as error:  # the outermost boundary: a hook never fails its agent
-        reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
+        known = explained(error) if isinstance(error, OSError) else error
+        reason = str(known) if isinstance(known, AnamnesisError) else f"{type(error).__name__}: {error}"
         warn(reason, f"anamnesis {name}")
         with contextlib.suppress(AnamnesisError):  # without settings, there is no log either
             log((settings or resolve_settings()).home, "hook failed", hook=name, reason=reason)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Protocol
 
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, explained
 from anamnesis.mcp.arguments import Schema, checked, parameters
 from anamnesis.plain import escaped
 
@@ -130,6 +130,8 @@ class Tool:
             value = self.call(**checked(self.name, self.input, arguments))
         except AnamnesisError as error:
             return text_result(str(error), is_error=True)
+        except OSError as error:
+            return text_result(str(explained(error)), is_error=True)
         part = value if isinstance(value, Part) else None
         shown = part.values if part else value
         structured = shown if isinstance(shown, dict) else {"result": shown}
@@ -245,6 +247,8 @@ class McpServer:
             return error_answer(identity, error.code, str(error), error.data)
         except AnamnesisError as error:
             return error_answer(identity, INTERNAL, str(error))
+        except OSError as error:
+            return error_answer(identity, INTERNAL, str(explained(error)))
         return {"jsonrpc": "2.0", "id": identity, "result": result}
 
     def _result(self, method: str, given: object) -> Message:

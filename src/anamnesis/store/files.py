@@ -29,7 +29,7 @@ from anamnesis.disk import (
     sync_files,
     sync_folder,
 )
-from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
+from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable, remedy
 from anamnesis.light import blake2b, lazy_pattern
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, file_time, parse, validate, writable
 from anamnesis.store.kept import KeptVersions
@@ -393,4 +393,6 @@ def telling(action: str, path: Path | str) -> Iterator[None]:
 
 
 def _failed(action: str, path: Path | str, error: OSError) -> StoreUnavailable:
-    return StoreUnavailable(f"Cannot {action} {path}: {error.strerror or error}.")
+    is_below = isinstance(error.filename, str) and error.filename.startswith(f"{path}{os.sep}")
+    place = error.filename if is_below else path
+    return StoreUnavailable(f"Cannot {action} {place}: {error.strerror or error}.", remedy(error))

@@ -11,7 +11,7 @@ from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, explained
 from anamnesis.web.guard import Guard
 from anamnesis.web.lanes import Lane, Lanes
 from anamnesis.web.message import Request, Response, failure, unescape
@@ -156,8 +156,8 @@ class App:
         return response
 
     def _failed(self, error: Exception) -> Response:
-        if isinstance(error, AnamnesisError):
-            return failure(503, str(error))
+        if isinstance(error, AnamnesisError | OSError):
+            return failure(503, str(explained(error) if isinstance(error, OSError) else error))
         self._report("".join(traceback.format_exception(error)))
         if isinstance(error, sqlite3.Error):
             return failure(500, f"{error} ({getattr(error, 'sqlite_errorname', 'SQLite')})")

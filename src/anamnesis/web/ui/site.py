@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound
+from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound, explained
 from anamnesis.web.mount import Application, Message, Receive, Send
 from anamnesis.web.ui import changing, context, fleet, graph, home, note, notes, review, timeline, upkeep
 from anamnesis.web.ui.action import Action
@@ -68,7 +68,9 @@ def build_site(open_vault: Callable[[], Vault], lanes: Lanes, settings: Settings
     return Starlette(
         routes=[export, *views, *actions, live, *login, Mount("/static", static)],
         middleware=[Middleware(PageHeaders), Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM)],
-        exception_handlers=dict[Any, Any]([(HTTPException, _refused), (AnamnesisError, _failed), (Exception, _broken)]),
+        exception_handlers=dict[Any, Any](
+            [(HTTPException, _refused), (AnamnesisError, _failed), (OSError, _unusable), (Exception, _broken)]
+        ),
     )
 
 
@@ -89,6 +91,10 @@ async def _refused(request: Request, error: HTTPException) -> Response:
 
 async def _failed(request: Request, error: AnamnesisError) -> Response:
     return _error_page(request, _status(error), error.message, error.hint or "")
+
+
+async def _unusable(request: Request, error: OSError) -> Response:
+    return await _failed(request, explained(error))
 
 
 async def _broken(request: Request, _error: Exception) -> Response:
