@@ -30,7 +30,8 @@ browser:
 clients: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.clients.play $(HOSTS) $(if $(LATEST),--latest) $(if $(RECORD),--record)
 
-# Random examples, again and again, until one fails.
+# Random examples, again and again, until one fails. `make test` has the same tests, with fixed examples, and shorter:
+# eight processes write 100 notes each instead of 500 (tests/store/test_processes.py).
 hunt: $(VENV)/.installed-dev
 	while $(BIN)/pytest -n auto --hypothesis-profile=hunt; do :; done
 

@@ -7,6 +7,7 @@ import functools
 import os
 import shlex
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,14 @@ _CLOSED = 'find "$1" -type d -exec chmod a-w {} +'
 _WITHOUT_PRIVILEGES = "setpriv --inh-caps=-all --bounding-set=-all"
 
 DISKS = ("read-only", "closed", "full", "no growth")
+
+
+def another_disk(folder: Path) -> Path:
+    """A folder that is not on the disk of this one; skips the test if there is none."""
+    for place in (Path("/dev/shm"), Path(tempfile.gettempdir()), Path(__file__).parent):
+        if place.is_dir() and os.access(place, os.W_OK) and place.stat().st_dev != folder.stat().st_dev:
+            return place
+    pytest.skip("there is no other disk")
 
 
 def command_on(disk: str, folder: Path, command: list[str]) -> list[str]:

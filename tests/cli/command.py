@@ -1,4 +1,4 @@
-"""Runs the real command, in a process of its own, on a home of its own."""
+"""Runs the real command, in a process of its own, on a home of its own; on a terminal, in one that is started."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests import forking
 
 from anamnesis.store import MemoryStore
 
@@ -43,16 +45,9 @@ class Command:
         (folder / "home").mkdir()
 
     def __call__(self, *arguments: str, stdin: str | bytes = b"", **variables: str) -> Done:
-        done = subprocess.run(
-            [sys.executable, "-m", "anamnesis", *arguments],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            cwd=self.folder,
-            env=self._environment(variables),
-            timeout=60,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        code, out, err = forking.run(arguments, given, self.folder, self._environment(variables))
+        return Done(code, out.decode(), err.decode())
 
     def on_terminal(self, *arguments: str, typed: str = "", **variables: str) -> str:
         """The output of this command, with stdin, stdout and stderr on a terminal of 100 columns."""

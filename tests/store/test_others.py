@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.disks import another_disk
 
 from anamnesis.disk import sync_files
 from anamnesis.errors import NoteConflict, StoreUnavailable
 from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore, writing
-
-MEMORY_DISK = Path("/dev/shm")
 
 
 @pytest.fixture
@@ -94,9 +93,7 @@ class TestNotesOnAnotherDisk:
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
-        if not MEMORY_DISK.is_dir() or MEMORY_DISK.stat().st_dev == tmp_path.stat().st_dev:
-            pytest.skip("there is no other disk")
-        with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as elsewhere:
+        with tempfile.TemporaryDirectory(dir=another_disk(tmp_path)) as elsewhere:
             (tmp_path / "memory").symlink_to(elsewhere)
             with MemoryStore(tmp_path) as store:
                 yield store

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from anamnesis.notes import parse
 from anamnesis.store import MemoryStore, RefreshCounts
 
-WRITERS, WRITES = 8, 500
+WRITERS = 8
 # A name with numbers would also be found by its parts.
 LETTERS = str.maketrans("0123456789", "bcdfghjkmn")  # no endings that are cut
 
 
-def write(root: str, name: str) -> None:
+def write(root: str, name: str, writes: str) -> None:
     with MemoryStore(root) as store:
-        for number in range(WRITES):
+        for number in range(int(writes)):
             word = f"{name}x{number}".translate(LETTERS)
             store.write(type="semantic", title=f"{name} {number}", body=f"common {word}", tags=[name])
             if number % 10 == 0:
@@ -48,9 +49,9 @@ def reindex(root: str, name: str) -> None:
     print(rounds)
 
 
-def start(work: str, root: Path, name: str) -> subprocess.Popen[str]:
+def start(work: str, root: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-W", "error", __file__, work, str(root), name],
+        [sys.executable, "-W", "error", __file__, work, str(root), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -58,11 +59,13 @@ def start(work: str, root: Path, name: str) -> subprocess.Popen[str]:
 
 
 def test_eight_writers_two_searchers_and_a_reindexer_lose_nothing(tmp_path: Path) -> None:
-    root = tmp_path / "store"
+    from tests.hunting import at_length  # not in the processes, which run this file alone
+
+    root, writes = tmp_path / "store", at_length(100, 500)
     with MemoryStore(root) as store:
         store.write(type="semantic", title="seedling", body="common seed")
     others = [start("search", root, "a"), start("search", root, "b"), start("reindex", root, "c")]
-    writers = [start("write", root, f"w{number}") for number in range(WRITERS)]
+    writers = [start("write", root, f"w{number}", str(writes)) for number in range(WRITERS)]
     acknowledged = [writer.communicate() for writer in writers]
     (root / "stop").touch()
     ended = [other.communicate() for other in others]
@@ -71,7 +74,7 @@ def test_eight_writers_two_searchers_and_a_reindexer_lose_nothing(tmp_path: Path
     assert all(int(rounds) > 0 for rounds, _ in ended)
 
     words = {word for output, _ in acknowledged for word in output.split()}
-    assert len(words) == WRITERS * WRITES
+    assert len(words) == WRITERS * writes
     with MemoryStore(root) as store:
         assert store.problems() == []
         assert store.count() == len(words) + 1
@@ -84,4 +87,5 @@ def test_eight_writers_two_searchers_and_a_reindexer_lose_nothing(tmp_path: Path
 
 
 if __name__ == "__main__":
-    {"write": write, "search": search, "reindex": reindex}[sys.argv[1]](*sys.argv[2:])
+    work: dict[str, Callable[..., None]] = {"write": write, "search": search, "reindex": reindex}
+    work[sys.argv[1]](*sys.argv[2:])

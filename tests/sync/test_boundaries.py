@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.disks import another_disk
 from tests.sync.machine import Machine, assert_same, commit_tree, everything_in, git, settle, text_of
 
 from anamnesis.errors import AnamnesisError, StoreUnavailable
@@ -253,10 +254,7 @@ class TestLinksHere:
     def test_a_folder_of_notes_on_another_disk_still_loses_no_note_that_is_deleted_elsewhere(
         self, make: Make, a: Machine, tmp_path: Path, remote: Path
     ) -> None:
-        memory = Path("/dev/shm")
-        if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
-            pytest.skip("there is no other disk")
-        with tempfile.TemporaryDirectory(dir=memory) as elsewhere:
+        with tempfile.TemporaryDirectory(dir=another_disk(tmp_path)) as elsewhere:
             (tmp_path / "c").mkdir()
             (tmp_path / "c" / "memory").symlink_to(elsewhere)
             c = make("c", remote)
