@@ -16,6 +16,7 @@ from anamnesis.hub.database import Connection, one
 from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
 from anamnesis.hub.refusal import NotFound, Refusal, TooMany, Unavailable
 from anamnesis.hub.tenancy import ROLES, SCOPES, personal_space
+from anamnesis.notes import project_fault
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -184,8 +185,8 @@ def remove_member(db: Connection, space: Space, user: User, actor: str = ADMINIS
 
 def give_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> None:
     """Assign a project to a space: notes of the project that its members write go there."""
-    if not project.strip() or not project.isprintable() or len(project) > 500:
-        raise InvalidArgument(f"{project!r} is not the key of a project.", "`anamnesis project show` prints one.")
+    if not project.strip() or not project.isprintable() or project_fault(project):
+        raise InvalidArgument(f"{project[:40]!r} is not the key of a project.", "`anamnesis project show` prints one.")
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"
     if db.execute(query, {"space": space.id, "project": project}).rowcount:
         _record(db, actor, "space project", space, project)
