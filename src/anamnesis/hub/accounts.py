@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -226,13 +227,31 @@ def create_token(
 def list_tokens(db: Connection, user: User | None = None) -> list[dict[str, Any]]:
     rows = db.execute(
         """
-        SELECT t.id, u.name AS user, t.name, t.scopes, t.created, t.expires, t.used, t.revoked
+        SELECT t.id, u.name AS user, t.name, t.scopes, t.created, t.expires, t.used, t.revoked, t.parent
         FROM anamnesis.tokens t JOIN anamnesis.users u ON u.id = t.owner
         WHERE %(owner)s::bigint IS NULL OR t.owner = %(owner)s ORDER BY t.id
         """,
         {"owner": user.id if user else None},
     )
     return [_dated(row) for row in rows]
+
+
+def find_token(db: Connection, key: Key, token: str) -> int:
+    """The number of a token that somebody has found."""
+    found = one(db, "SELECT id FROM anamnesis.tokens WHERE hash = %(hash)s", {"hash": key.hash(token)})
+    if found is None:
+        raise NotFound("No token of this hub is the given one.", "`anamnesis hub token list` shows all by number.")
+    return int(found["id"])
+
+
+def let_in_by(tokens: Iterable[Mapping[str, Any]], number: int) -> list[dict[str, Any]]:
+    """Those of the listed tokens that hold and come from a token: of machines that it, or one of these, let in."""
+    below, found = {number}, []
+    for each in tokens:  # a token has a higher number than the one that it comes from
+        if each["parent"] in below:
+            below.add(each["id"])
+            found += [] if each["revoked"] else [dict(each)]
+    return found
 
 
 def revoke_token(db: Connection, number: int, actor: str = ADMINISTRATOR, owner: User | None = None) -> bool:
