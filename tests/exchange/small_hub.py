@@ -44,6 +44,8 @@ class SmallHub:
         self.requests: list[str] = []
         self.cut: Callable[[str, str], bool] = lambda _path, _when: False
         self.page = 500
+        self.fails_at: list[str] = []  # texts of changes that it cannot process
+        self.failure = 503
         self.lock = threading.RLock()
         self.changed = threading.Condition()
         self.is_closed = False
@@ -135,6 +137,8 @@ class SmallHub:
             return 200, {"user": user, "hub": self.id, "personal": f"~{user}", "spaces": shown}
         if path == "/v1/sync":
             return 200, {"hub": self.id, "spaces": self._since(user, seen, body["cursors"])}
+        if path == "/v1/changes" and any(each in json.dumps(body) for each in self.fails_at):
+            return self.failure, {"error": "The database took too long.", "hint": ""}
         if path == "/v1/changes":
             return 200, {"results": [self._accept(user, seen, each) for each in body["changes"]]}
         parts = path.split("/")[3:]

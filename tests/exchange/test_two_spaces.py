@@ -52,7 +52,7 @@ def test_two_machines_do_not_delete_a_note_in_both_spaces_while_one_of_them_move
         return False
 
     hub.cut = lambda path, when: path == "/v1/changes" and when == "before" and bool(hub.text("~you", note))
-    assert not one.sync().reached
+    assert one.sync().waiting == 1
     hub.cut = complete_the_move
     two.sync()
     for each in (one, two, one):

@@ -122,7 +122,7 @@ def test_tokens_are_shown_once_have_scopes_and_an_end_and_are_revoked_at_once(ru
     with RunningHub(hub_url) as hub:
         client = Client(hub.url, made["token"])
         assert client("/v1/me").status == 200
-        assert said(run("token", "revoke", str(made["id"]), "--json")) == {"revoked": [made["id"]]}
+        assert said(run("token", "revoke", str(made["id"]), "--json")) == {"revoked": [made["id"]], "descendants": []}
         assert client("/v1/me").status == 401
     assert said(run("token", "revoke", "--user", "you", "--json"))["revoked"] == [2]
     assert refused(run("token", "revoke", "99")).startswith("There is no token 99.")

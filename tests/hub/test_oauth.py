@@ -106,7 +106,18 @@ def test_a_token_of_the_issuer_lets_its_user_in(hub: RunningHub, issuer: LittleI
 
 def test_tokens_of_the_hub_stay_valid_and_the_issuers_hold_for_mcp_alone(hub: RunningHub, issuer: LittleIssuer) -> None:
     assert ask(hub, hub.user("you").token).status == 200
-    assert Client(hub.url, issuer.token())("/v1/me").status == 401
+    for path in (
+        "/v1/me",
+        "/v1/live",
+        "/v1/export",
+        "/v1/search?q=x",
+        "/v1/spaces/core/notes/N1",
+        "/ui/notes",
+        "/ui/live",
+    ):
+        assert Client(hub.url, issuer.token())(path).status == 401, path
+    for path in ("/v1/sync", "/v1/changes", "/ui/device"):
+        assert Client(hub.url, issuer.token())(path, {}).status == 401, path
 
 
 def test_the_scope_decides_what_a_token_allows(hub: RunningHub, issuer: LittleIssuer) -> None:
@@ -129,6 +140,7 @@ BAD: dict[str, dict[str, Any]] = {
     "not yet valid": {"nbf": time.time() + 600},
     "of nobody": {"sub": None},
     "of somebody unknown": {"sub": "nobody"},
+    "of somebody whose name differs in its case": {"sub": "You"},
     "of an unknown key": {"kid": "one", "key": ec.generate_private_key(ec.SECP256R1())},
     "signed with a shared secret": {"alg": "HS256", "key": "s" * 64},
 }

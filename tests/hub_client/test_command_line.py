@@ -138,3 +138,20 @@ def test_an_invitation_is_named_once_listed_and_accepted_or_declined_on_the_mach
     assert desk("sync", "--json").json["hub"] == {**second, "received": 1, "sent": 1, "invitations": 0}
     assert desk.titles() == ["In core", "Mine"]
     assert [each["author"] for each in boss.sync()["core"]["changes"]] == ["boss", "you"]
+
+
+def test_a_note_that_the_database_refuses_waits_alone_with_the_reason(running: RunningHub, person: People) -> None:
+    with administrator(running.database) as db:
+        db.execute("ALTER TABLE anamnesis.notes ADD CONSTRAINT no_curse CHECK (title <> 'Cursed')")
+    desk, laptop = person("desk"), person("laptop")
+    you = running.user("you")
+    for each in (desk, laptop):
+        each.login(running, you.token)
+    for title in ("One", "Cursed", "Two"):
+        desk.write(title, "body")
+    assert desk("sync").code == 0
+    desk.write("Three", "body")
+    assert desk("sync").code == 0
+    assert "The hub's database cannot store it: new row for relation" in desk("space").out
+    assert laptop("sync").code == 0
+    assert laptop.titles() == ["One", "Three", "Two"]

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from anamnesis.age import UNITS
 from anamnesis.cli.hub_options import administration, checked_key, hub_command, key_file_option, print_table
 from anamnesis.cli.output import print_json
+from anamnesis.plain import plain
+
+if TYPE_CHECKING:
+    from anamnesis.hub.database import Connection
 
 _SCOPES = ("read", "write", "admin")
 _DURATION = re.compile(r"([0-9]{1,5}) ?([a-z]{1,3})")
@@ -85,37 +90,66 @@ def create(
 def list_(database: str, user: str | None, as_json: bool) -> None:
     """List the tokens, or those of a user: not the tokens themselves, which are not kept.
 
-    JSON: {"tokens": [{"id", "user", "name", "scopes", "created", "expires", "used", "revoked"}]}
+    The parent of a machine's token is the one by which its login was confirmed.
+
+    JSON: {"tokens": [{"id", "user", "name", "scopes", "created", "expires", "used", "revoked", "parent"}]}
     """
     from anamnesis.hub import accounts
 
     with administration(database) as db:
         tokens = accounts.list_tokens(db, accounts.find_user(db, user) if user else None)
-    columns = ("id", "user", "name", "scopes", "created", "expires", "used", "revoked")
+    columns = ("id", "user", "name", "scopes", "created", "expires", "used", "revoked", "parent")
     print_table(tokens, columns, as_json=as_json, key="tokens")
 
 
 @token_command.command()
-@click.argument("numbers", nargs=-1, type=int, metavar="[ID]...")
+@click.argument("tokens", nargs=-1, metavar="[ID|TOKEN]...")
 @click.option("--user", help="All tokens of this user.")
+@click.option("--with-descendants", is_flag=True, help="Also those of the machines that they let in.")
+@key_file_option
 @hub_command
-def revoke(database: str, numbers: tuple[int, ...], user: str | None, as_json: bool) -> None:
-    """Revoke tokens, at once.
+def revoke(
+    database: str,
+    tokens: tuple[str, ...],
+    user: str | None,
+    with_descendants: bool,
+    key_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Revoke tokens, at once: by their numbers, or a token that was found somewhere, as it is.
 
-    JSON: {"revoked": [ID]}
+    JSON: {"revoked": [ID], "descendants": [ID]}, the latter those that still hold
     """
     from anamnesis.hub import accounts
 
-    if not numbers and not user:
+    if not tokens and not user:
         raise click.UsageError("Give the number of a token, as `anamnesis hub token list` shows it, or --user.")
     with administration(database) as db:
         owned = accounts.list_tokens(db, accounts.find_user(db, user)) if user else []
-        wanted = [*numbers, *(each["id"] for each in owned)]
-        revoked = [number for number in wanted if accounts.revoke_token(db, number)]
+        wanted = [*(_number(db, each, key_file) for each in tokens), *(each["id"] for each in owned)]
+        known = accounts.list_tokens(db)
+        below = {each["id"]: each["name"] for number in wanted for each in accounts.let_in_by(known, number)}
+        if with_descendants:
+            wanted += [*below]
+        revoked = [number for number in dict.fromkeys(wanted) if accounts.revoke_token(db, number)]
+    left = {number: name for number, name in below.items() if number not in wanted}
     if as_json:
-        print_json({"revoked": revoked})
-    else:
-        click.echo(f"Revoked: {', '.join(map(str, revoked)) or 'none, they had ended already'}.")
+        print_json({"revoked": revoked, "descendants": [*left]})
+        return
+    click.echo(f"Revoked: {', '.join(map(str, revoked)) or 'none, they had ended already'}.")
+    if left:
+        machines = ", ".join(f"{number} ({plain(name)})" for number, name in left.items())
+        click.echo(f"Machines that were let in by them keep their tokens: {machines}.", err=True)
+        click.echo(f"Revoke those too: anamnesis hub token revoke {' '.join(map(str, left))}", err=True)
+
+
+def _number(db: Connection, text: str, key_file: Path | None) -> int:
+    """The number of a token that is given by it, or as it is."""
+    from anamnesis.hub import accounts
+
+    if text.isdecimal() and len(text) < 19:
+        return int(text)
+    return accounts.find_token(db, checked_key(db, key_file), text.strip())
 
 
 @click.group(name="device")

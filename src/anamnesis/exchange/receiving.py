@@ -16,7 +16,7 @@ from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
-from anamnesis.notes import TYPES, Memory, check_id, parse, render, validate
+from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.merge import set_aside
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 from anamnesis.project import GLOBAL
@@ -391,7 +391,7 @@ def _parse_version(version: Incoming) -> Memory | None:
     """The note of a version; None if it cannot be parsed."""
     try:
         note = parse(version.text or "", scope="portable")
-        validate(note)
+        check_readable(note)
     except InvalidNote:
         return None
     return note if note.id == version.note else None

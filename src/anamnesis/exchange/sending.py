@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from anamnesis.exchange.client import HubUnreachable, Incoming, Json, Outgoing, incoming
+from anamnesis.exchange.client import HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
 from anamnesis.exchange.local import Local, read_local, unreadable_ids
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
@@ -170,11 +170,28 @@ class Sender:
     def _send(self, offers: Iterable[_Offer], known: Known) -> set[str]:
         """Send changes and record the result of each; returns the notes to send again."""
         again: set[str] = set()
-        space_ids = {name: int(space.id) for name, space in self.receiver.spaces.items() if space.id.isdecimal()}
         for batch in _batches(offers):
-            results = self.receiver.client.send(self.machine, [each.change for each in batch], space_ids)
-            again |= self._record(batch, results, known)
+            again |= self._deliver(batch, known)
         return again
+
+    def _deliver(self, batch: Sequence[_Offer], known: Known, *, is_again: bool = False) -> set[str]:
+        """Send a batch. If it fails while the hub answers other requests, split it: one change holds up no other.
+
+        A single change is tried twice, and queued with the reason.
+        """
+        client = self.receiver.client
+        space_ids = {name: int(space.id) for name, space in self.receiver.spaces.items() if space.id.isdecimal()}
+        try:
+            results = client.send(self.machine, [each.change for each in batch], space_ids)
+        except (HubUnreachable, HubRefused) as error:
+            client.me()  # raises if the hub answers nothing at all
+            if len(batch) > 1:
+                middle = len(batch) // 2
+                return self._deliver(batch[:middle], known) | self._deliver(batch[middle:], known)
+            if not is_again:
+                return self._deliver(batch, known, is_again=True)
+            results = [{"refused": error.message, "is_temporary": isinstance(error, HubUnreachable)}]
+        return self._record(batch, results, known)
 
     def _record(self, batch: Sequence[_Offer], results: Sequence[Json], known: Known) -> set[str]:
         state = self.receiver.state
@@ -188,9 +205,10 @@ class Sender:
             if isinstance(conflict := result.get("conflict"), dict):
                 conflicts.append(incoming(change.space, {**conflict, "id": change.note}))
             elif "refused" in result:
+                is_temporary = bool(result.get("is_temporary"))
                 is_replaced = "space_id" in result  # the next exchange learns the new names: send it again then
-                hash = offer.local.file.hash if offer.local and not is_replaced else None
-                if row and row.is_leaving and change.text is None:
+                hash = offer.local.file.hash if offer.local and not (is_replaced or is_temporary) else None
+                if row and row.is_leaving and change.text is None and not is_temporary:
                     staying.append(row._replace(is_leaving=False))
                 else:
                     refused.append(Waiting(change.note, change.space, str(result["refused"]), hash))

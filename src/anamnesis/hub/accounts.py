@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from anamnesis.hub.database import Connection, one
 from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
+from anamnesis.notes import project_fault
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -232,8 +233,8 @@ def answer_invitation(db: Connection, caller: Caller, space: str, *, accepts: bo
 
 def give_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> None:
     """Assign a project to a space: notes of the project that its members write go there."""
-    if not project.strip() or not project.isprintable() or len(project) > 500:
-        raise InvalidArgument(f"{project!r} is not the key of a project.", "`anamnesis project show` prints one.")
+    if not project.strip() or not project.isprintable() or project_fault(project):
+        raise InvalidArgument(f"{project[:40]!r} is not the key of a project.", "`anamnesis project show` prints one.")
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"
     if db.execute(query, {"space": space.id, "project": project}).rowcount:
         _record(db, actor, "space project", space, project)
@@ -273,13 +274,31 @@ def create_token(
 def list_tokens(db: Connection, user: User | None = None) -> list[dict[str, Any]]:
     rows = db.execute(
         """
-        SELECT t.id, u.name AS user, t.name, t.scopes, t.created, t.expires, t.used, t.revoked
+        SELECT t.id, u.name AS user, t.name, t.scopes, t.created, t.expires, t.used, t.revoked, t.parent
         FROM anamnesis.tokens t JOIN anamnesis.users u ON u.id = t.owner
         WHERE %(owner)s::bigint IS NULL OR t.owner = %(owner)s ORDER BY t.id
         """,
         {"owner": user.id if user else None},
     )
     return [_dated(row) for row in rows]
+
+
+def find_token(db: Connection, key: Key, token: str) -> int:
+    """The number of a token that somebody has found."""
+    found = one(db, "SELECT id FROM anamnesis.tokens WHERE hash = %(hash)s", {"hash": key.hash(token)})
+    if found is None:
+        raise NotFound("No token of this hub is the given one.", "`anamnesis hub token list` shows all by number.")
+    return int(found["id"])
+
+
+def let_in_by(tokens: Iterable[Mapping[str, Any]], number: int) -> list[dict[str, Any]]:
+    """Those of the listed tokens that hold and come from a token: of machines that it, or one of these, let in."""
+    below, found = {number}, []
+    for each in tokens:  # a token has a higher number than the one that it comes from
+        if each["parent"] in below:
+            below.add(each["id"])
+            found += [] if each["revoked"] else [dict(each)]
+    return found
 
 
 def revoke_token(db: Connection, number: int, actor: str = ADMINISTRATOR, owner: User | None = None) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from anamnesis.hub.database import Connection
+from anamnesis.hub.database import UNSTORABLE, Connection, first_line
 from anamnesis.hub.incoming import Incoming
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.hub.versions import Version, current_versions, moment
@@ -88,9 +88,28 @@ def _after(db: Connection, held: Held, cursor: int, room: int, budget: int) -> t
 def accept(db: Connection, caller: Caller, machine: str, changes: Sequence[Incoming]) -> list[dict[str, Any]]:
     """Apply changes, each if the version it was made on is the current one; returns the result of each, in order.
 
-    A change that the hub already has, because its answer was lost, is accepted with the version it got.
+    A change that the hub already has, because its answer was lost, is accepted with the version it got. One that the
+    database does not accept is refused by itself: the others are applied in halves.
     """
-    spaces = {name: held for name, held in caller.spaces.items() if not caller.refusal(held, "writer")}
+    try:
+        with db.transaction():
+            return _accepted(db, caller, machine, changes)
+    except UNSTORABLE as error:
+        if len(changes) == 1:
+            reason = f"The hub's database cannot store it: {first_line(error)}."
+            return [{"id": changes[0].id, "space": changes[0].space, "refused": reason}]
+    spaces = _writable(caller)
+    lock_spaces(db, {spaces[each.space].id for each in changes if each.space in spaces})  # both halves', in one order
+    middle = len(changes) // 2
+    return [*accept(db, caller, machine, changes[:middle]), *accept(db, caller, machine, changes[middle:])]
+
+
+def _writable(caller: Caller) -> dict[str, Held]:
+    return {name: held for name, held in caller.spaces.items() if not caller.refusal(held, "writer")}
+
+
+def _accepted(db: Connection, caller: Caller, machine: str, changes: Sequence[Incoming]) -> list[dict[str, Any]]:
+    spaces = _writable(caller)
     wanted = [each for each in changes if not each.refused and each.space in spaces]
     seqs = lock_spaces(db, {spaces[each.space].id for each in wanted})
     current = current_versions(db, [(spaces[each.space].id, each.id) for each in wanted])
@@ -211,12 +230,15 @@ def _row(space: int, version: int, change: Incoming) -> dict[str, Any]:
     row = {"space": space, "id": change.id, "version": version, "deleted": note is None, "hidden": False}
     if note is None:
         return _EMPTY | row
-    row |= {name: getattr(note, name) for name in ("type", "title", "project", "machine_id", "tags", *_TIMES)}
+    row |= {name: getattr(note, name) for name in ("type", "title", "project", "machine_id", "tags")}
+    row |= {name: getattr(note, name)[:_LONGEST_TIME] for name in _TIMES}
     row |= {"source": note.prov_source, "hidden": note.is_hidden}
     return _EMPTY | row | ({} if note.is_hidden else document(note)._asdict())
 
 
 _TIMES = ("created_at", "updated_at")
+# A time is a key of an index, and a text that is none can be of any length.
+_LONGEST_TIME = 64
 _EMPTY: dict[str, Any] = {
     **dict.fromkeys(("type", "title", "project", "machine_id", "source", *_TIMES, "heading", "body"), ""),
     "tags": [],

@@ -29,6 +29,14 @@ _BEGIN = """
 SELECT set_config('role', %(role)s, true), set_config('statement_timeout', '30s', true),
     set_config('lock_timeout', '20s', true), set_config('idle_in_transaction_session_timeout', '30s', true)
 """
+# The errors by which PostgreSQL says that it cannot store a value, for example because an index has no room for it.
+UNSTORABLE = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.InternalError,
+    errors.ProgramLimitExceeded,
+    UnicodeEncodeError,
+)
 _CONNECT_SECONDS = 5
 _UNREACHABLE = "The hub's database cannot be reached"
 _RETRY = "Try again in a moment; nothing was changed."
@@ -144,7 +152,7 @@ def _in_sentences() -> Iterator[None]:
         ) from error
     except errors.InsufficientPrivilege as error:
         raise Unavailable(
-            f"The database refused: {_first_line(error)}.",
+            f"The database refused: {first_line(error)}.",
             "An administrator's commands need the user that ran `anamnesis hub init`.",
         ) from error
     except (psycopg.DataError, UnicodeEncodeError) as error:
@@ -152,14 +160,14 @@ def _in_sentences() -> Iterator[None]:
     except (errors.QueryCanceled, errors.LockNotAvailable) as error:
         raise Unavailable("The database took too long.", _RETRY) from error
     except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed) as error:
-        raise Unavailable(f"{_UNREACHABLE}: {_first_line(error)}.", _RETRY) from error
+        raise Unavailable(f"{_UNREACHABLE}: {first_line(error)}.", _RETRY) from error
     except psycopg.ProgrammingError as error:
         if error.sqlstate:
             raise
-        raise InvalidArgument(f"The database's address cannot be used: {_first_line(error)}.", _ADDRESS) from error
+        raise InvalidArgument(f"The database's address cannot be used: {first_line(error)}.", _ADDRESS) from error
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """What happened, without the address and the user, which are no business of a client."""
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
         return error.diag.message_primary.rstrip(".")

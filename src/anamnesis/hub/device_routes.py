@@ -11,7 +11,7 @@ from starlette.routing import Route
 from anamnesis.hub import accounts
 from anamnesis.hub.incoming import read_machine, read_object
 from anamnesis.hub.refusal import Refusal
-from anamnesis.hub.routes import Hub, address_of, body_of, hub_of, json_of
+from anamnesis.hub.routes import Hub, address_of, body_of, hub_of, json_of, stranger
 
 _INTERVAL = 5
 # "Precondition required": the person has not confirmed it yet.
@@ -25,10 +25,11 @@ async def start(request: Request) -> Response:
 
     Answer: {"device_code", "user_code", "verification_uri", "interval", "expires_in"}
     """
-    hub = hub_of(request)
+    hub, somebody = hub_of(request), stranger(address_of(request))
     hub.limits.device.take(address_of(request))
-    machine = read_machine(read_object(json_of(await body_of(request))))
-    code, user_code = await hub.run(partial(_start, hub, machine))
+    async with body_of(request, somebody) as body:
+        machine = read_machine(read_object(json_of(body)))
+    code, user_code = await hub.run(partial(_start, hub, machine), somebody)
     base = hub.url or str(request.base_url).rstrip("/")
     answer = {
         "device_code": code,
@@ -47,12 +48,13 @@ async def redeem(request: Request) -> Response:
 
     Answer: {"token", "user"}
     """
-    hub = hub_of(request)
+    hub, somebody = hub_of(request), stranger(address_of(request))
     hub.limits.address.take(address_of(request))
-    code = read_object(json_of(await body_of(request))).get("device_code")
+    async with body_of(request, somebody) as body:
+        code = read_object(json_of(body)).get("device_code")
     if not isinstance(code, str) or not code or len(code) > 200:
         raise Refusal("`device_code` is missing.", "`POST /v1/device` gives one.")
-    found = await hub.run(partial(_redeem, hub, code))
+    found = await hub.run(partial(_redeem, hub, code), somebody)
     if found.state == "pending":
         return JSONResponse({"error": "authorization_pending", "hint": "Wait until the code is confirmed."}, _PENDING)
     if found.state == "expired":

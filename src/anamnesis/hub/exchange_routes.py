@@ -17,7 +17,7 @@ from starlette.routing import Route
 from anamnesis.hub import accounts, changes, exporting, versions
 from anamnesis.hub.incoming import read_changes, read_machine, read_object, whole_number
 from anamnesis.hub.refusal import Refusal
-from anamnesis.hub.routes import Call, address_of, get, hub_of, number_in, post, token_of
+from anamnesis.hub.routes import Call, admitted, get, hub_of, number_in, post
 from anamnesis.hub.tenancy import Held
 
 _MOST_CURSORS = 10_000
@@ -146,12 +146,11 @@ async def export(request: Request) -> Response:
     "version", "text", "author", "machine", "at", "erased"}
     """
     hub = hub_of(request)
-    hub.limits.address.take(address_of(request))
-    entered = partial(hub.database.entered, token_of(request))
-    export = await hub.run(partial(exporting.Export, entered))
+    token, member = await admitted(request)
+    export = await hub.run(partial(exporting.Export, partial(hub.database.entered, token)), member)
 
     async def lines() -> AsyncIterator[bytes]:
-        while page := await hub.run(export.next_page):
+        while page := await hub.run(export.next_page, member):
             yield "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in page).encode()
 
     return StreamingResponse(lines(), media_type="application/jsonl")

@@ -29,7 +29,7 @@ async def ready(request: Request) -> Response:
     Answer: {"status"}
     """
     hub = hub_of(request)
-    await hub.run(partial(_check, hub))
+    await hub.run(partial(_check, hub), "")
     return JSONResponse({"status": "ready"})
 
 

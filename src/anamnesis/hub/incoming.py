@@ -98,6 +98,7 @@ def _checked(change: Incoming) -> Incoming:
         raise InvalidNote(f"The note has {size:,} bytes.", f"The hub accepts {MOST_NOTE_BYTES:,}: split it.")
     note = parse(change.text)
     validate(note)
+    _refuse_nul("".join([note.title, note.project, note.machine_id, note.created_at, note.updated_at, *note.tags]))
     if note.id != change.id:
         raise InvalidNote(f"The text is the one of note {note.id!r}, not of {change.id!r}.")
     if note.scope != "portable":
@@ -117,12 +118,17 @@ def _left_in_front(note: Memory) -> list[str]:
 
 def _size(text: str) -> int:
     """The bytes of a text that PostgreSQL can store."""
-    if "\0" in text:
-        raise InvalidNote("The note holds a NUL character.", "Remove it: the hub cannot store it.")
+    _refuse_nul(text)
     try:
         return len(text.encode())
     except UnicodeEncodeError as error:
         raise InvalidNote("The note is not valid Unicode.", "Save it as UTF-8.") from error
+
+
+def _refuse_nul(text: str) -> None:
+    """Refuse what PostgreSQL cannot store; front matter can name the character without having it."""
+    if "\0" in text:
+        raise InvalidNote("The note holds a NUL character.", "Remove it: the hub cannot store it.")
 
 
 def _short(value: object) -> str:

@@ -10,8 +10,8 @@ import asyncio
 import logging
 import select
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from anamnesis.hub.database import listening
@@ -19,7 +19,8 @@ from anamnesis.hub.refusal import TooMany, Unavailable
 
 _log = logging.getLogger("anamnesis.hub")
 CHANNEL = "anamnesis_changes"
-_MOST_CLIENTS = 500
+# Of all members together, and of one.
+_MOST_CLIENTS, _MOST_OF_ONE = 500, 25
 _RETRY_SECONDS = 1.0
 # Seconds between checks whether to stop.
 _PATIENCE = 0.25
@@ -29,10 +30,11 @@ Change = tuple[int, int] | None
 
 
 class Subscription:
-    """The pending notifications of one client: the last version of each space that changed."""
+    """The pending notifications of one client of a member: the last version of each space that changed."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, member: str) -> None:
         self._loop = loop
+        self.member = member
         self._changed: dict[int, int] = {}
         self._woken = asyncio.Event()
         self.missed = False
@@ -90,21 +92,29 @@ class Live:
         self._stopping.set()
         self._each(Subscription.end)
 
-    def subscribe(self) -> Subscription:
-        """Call it on the event loop that the subscription is for."""
-        client = Subscription(asyncio.get_running_loop())
+    def check(self, member: str) -> None:
+        """Refuse another client of the member, if there are too many."""
         with self._lock:
-            if len(self._clients) >= _MOST_CLIENTS:
-                raise TooMany("Too many clients follow changes.", "Ask for changes by cursor instead.", 60)
+            own = sum(client.member == member for client in self._clients)
+            if own >= _MOST_OF_ONE or len(self._clients) >= _MOST_CLIENTS:
+                whose = "of your clients" if own >= _MOST_OF_ONE else "clients"
+                raise TooMany(f"Too many {whose} follow changes.", "Ask for changes by cursor instead.", 60)
+
+    @contextmanager
+    def following(self, member: str) -> Iterator[Subscription]:
+        """Call it on the event loop that the subscription is for."""
+        self.check(member)
+        client = Subscription(asyncio.get_running_loop(), member)
+        with self._lock:
             self._clients.add(client)
             if self._thread is None and not self._stopping.is_set():
                 self._thread = threading.Thread(target=self._listen, name="live", daemon=True)
                 self._thread.start()
-        return client
-
-    def unsubscribe(self, client: Subscription) -> None:
-        with self._lock:
-            self._clients.discard(client)
+        try:
+            yield client
+        finally:
+            with self._lock:
+                self._clients.discard(client)
 
     def _listen(self) -> None:
         while not self._stopping.is_set():

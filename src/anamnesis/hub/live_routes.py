@@ -12,9 +12,8 @@ from starlette.routing import Route
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.hub.database import Entering
-from anamnesis.hub.entering import entering_of
 from anamnesis.hub.live import Subscription
-from anamnesis.hub.routes import Hub, address_of, hub_of
+from anamnesis.hub.routes import Hub, admitted, hub_of
 from anamnesis.hub.tenancy import Caller
 
 # How often the stream sends a comment, so that proxies keep it open, and checks the token again.
@@ -30,43 +29,41 @@ async def follow(request: Request) -> Response:
     Answer: `change` with {"space", "seq"}, `gone` with {"space"}, `end` with {"error"}
     """
     hub = hub_of(request)
-    hub.limits.address.take(address_of(request))
-    entering = await entering_of(request)
-    await hub.run(partial(_caller, entering))  # refuse before the stream begins
-    return events_of(hub, entering)
-
-
-def events_of(hub: Hub, entering: Entering) -> Response:
-    client = hub.live.subscribe()
+    token, member = await admitted(request)
+    entering = partial(hub.database.entered, token)
+    await hub.run(partial(_caller, entering), member)  # refuse before the stream begins
+    hub.live.check(member)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(hub, entering, client), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_events(hub, entering, member), media_type="text/event-stream", headers=headers)
 
 
-async def _events(hub: Hub, entering: Entering, client: Subscription) -> AsyncIterator[str]:
+async def _events(hub: Hub, entering: Entering, member: str) -> AsyncIterator[str]:
+    try:
+        with hub.live.following(member) as client:
+            async for event in _changes(hub, entering, client):
+                yield event
+    except AnamnesisError as error:
+        yield f"event: end\ndata: {json.dumps({'error': error.message})}\n\n"
+
+
+async def _changes(hub: Hub, entering: Entering, client: Subscription) -> AsyncIterator[str]:
     """Check the caller's rights before each event: a revoked token ends the stream, a lost role ends its events."""
     known: dict[str, int] = {}
     changed: dict[int, int] | None = None
-    try:
+    while not client.ended:
+        caller = await hub.run(partial(_caller, entering), client.member)
+        seqs = {held.name: held.seq for held in caller.spaces.values()}
+        for name in seqs.keys() - known.keys() | {name for name, seq in seqs.items() if known.get(name) != seq}:
+            yield f"event: change\ndata: {json.dumps({'space': name, 'seq': seqs[name]})}\n\n"
+        for name in known.keys() - seqs.keys():
+            yield f"event: gone\ndata: {json.dumps({'space': name})}\n\n"
+        known, own = seqs, {held.id for held in caller.spaces.values()}
         while not client.ended:
-            try:
-                caller = await hub.run(partial(_caller, entering))
-            except AnamnesisError as error:
-                yield f"event: end\ndata: {json.dumps({'error': error.message})}\n\n"
-                return
-            seqs = {held.name: held.seq for held in caller.spaces.values()}
-            for name in seqs.keys() - known.keys() | {name for name, seq in seqs.items() if known.get(name) != seq}:
-                yield f"event: change\ndata: {json.dumps({'space': name, 'seq': seqs[name]})}\n\n"
-            for name in known.keys() - seqs.keys():
-                yield f"event: gone\ndata: {json.dumps({'space': name})}\n\n"
-            known, own = seqs, {held.id for held in caller.spaces.values()}
-            while not client.ended:
-                changed = await client.changes(_HEARTBEAT_SECONDS)
-                if changed is None or not changed or changed.keys() & own:
-                    break
-            if not changed:
-                yield ": still here\n\n"
-    finally:
-        hub.live.unsubscribe(client)
+            changed = await client.changes(_HEARTBEAT_SECONDS)
+            if changed is None or not changed or changed.keys() & own:
+                break
+        if not changed:
+            yield ": still here\n\n"
 
 
 def _caller(entering: Entering) -> Caller:

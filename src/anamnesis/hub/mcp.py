@@ -20,8 +20,8 @@ from anamnesis.hub.admitting import admit
 from anamnesis.hub.database import Entering
 from anamnesis.hub.entering import entering_of
 from anamnesis.hub.reflecting import take
-from anamnesis.hub.refusal import NotAuthenticated
-from anamnesis.hub.routes import address_of, body_of, hub_of, refuse_other_origins
+from anamnesis.hub.routes import body_of, hub_of, refuse_other_origins
+from anamnesis.hub.sharing import MOST_BODY_BYTES
 from anamnesis.hub.store import MACHINE, HubStore
 from anamnesis.mcp import memory, session
 from anamnesis.mcp.answer import fitted, note_fields, shortened
@@ -146,22 +146,17 @@ async def speak(request: Request) -> Response:
     here, and the space of a new note.
     """
     hub = hub_of(request)
-    hub.limits.address.take(address_of(request))
     refuse_other_origins(request)
-    try:
-        entering = await entering_of(request)
-        # The handshake needs no note, but it needs a valid token too.
-        received = receive(request.method, request.headers.items(), await body_of(request))
-        if isinstance(received, Reply):
-            await hub.run(partial(_enter, entering))
+    entering, member = await entering_of(request)
+    async with body_of(request, member, MOST_BODY_BYTES) as body:
+        received = receive(request.method, request.headers.items(), body)
+        if isinstance(received, Reply):  # the handshake needs no note, but it needs a valid token too
+            await hub.run(partial(_enter, entering), member)
             return _response(received)
         answers = [
-            await hub.run(partial(_answer, entering, received.session, message))
+            await hub.run(partial(_answer, entering, received.session, message), member)
             for message in unbatched(received.message)
         ]
-    except NotAuthenticated:
-        hub.limits.failure.take(address_of(request))
-        raise
     return _response(reply(received, joined(received.message, answers)))
 
 

@@ -94,7 +94,7 @@ class Issuer:
         user = claims[self._claim]
         if not isinstance(user, str) or not user:
             raise NotAuthenticated(f"The token's {self._claim!r} is not the name of a user.")
-        return Identity(user.lower(), _scopes(claims))
+        return Identity(user, _scopes(claims))
 
     def metadata(self) -> dict[str, Any]:
         """What RFC 9728 says about this resource."""

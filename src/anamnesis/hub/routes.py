@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,11 +18,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from anamnesis.hub.database import Connection, Database
+from anamnesis.hub.database import Connection, Database, Entering
 from anamnesis.hub.keys import PREFIX, Key
 from anamnesis.hub.limits import DEFAULT_RATE, Limits
 from anamnesis.hub.live import Live
 from anamnesis.hub.refusal import NotAllowed, NotAuthenticated, Refusal, TooLarge
+from anamnesis.hub.sharing import MOST_BODY_BYTES, SMALL_BYTES, Sharing
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.metrics import Metrics
 
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
     from anamnesis.hub.oauth import Issuer
 
 T = TypeVar("T")
-MOST_BODY_BYTES = 10_000_000
 _LONGEST_TOKEN = 200
 _MOST_DIGITS = 18
 # The largest body at 35 KB a second; a slower client loses its connection.
 _BODY_SECONDS = 300
+# How long a token is known to be someone's, and of how many. It only decides whose turn a request takes, and that its
+# body is read: the transaction in which the request is answered looks its token up.
+_KNOWN_SECONDS, _MOST_KNOWN = 60, 50_000
 
 
 class Hub:
@@ -49,10 +55,33 @@ class Hub:
         self.metrics = Metrics()
         # One thread for each connection: further requests wait here, and not for a connection of the pool.
         self.threads = anyio.CapacityLimiter(database.size)
+        self.sharing = Sharing(database.size)
+        self._members: OrderedDict[str | bytes, tuple[str, float]] = OrderedDict()
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Run blocking work in a thread. It completes even if the client disconnects."""
-        return await run_sync(work, limiter=self.threads)
+    async def run(self, work: Callable[[], T], member: str) -> T:
+        """Run blocking work in a thread, when it is the member's turn. It completes even if the client disconnects."""
+        async with self.sharing.turn(member):
+            return await run_sync(work, limiter=self.threads)
+
+    async def member(self, credential: str | bytes, entering: Entering, address: str) -> str:
+        """The name of the user whose credential this is; counts a failure of the address if it is not valid."""
+        name, until = self._members.get(credential, ("", 0.0))
+        if until > time.monotonic():
+            return name
+
+        def find() -> str:
+            with entering() as (_, caller):
+                return caller.name
+
+        try:
+            name = await self.run(find, stranger(address))
+        except NotAuthenticated:
+            self.limits.failure.take(address)
+            raise
+        self._members[credential] = name, time.monotonic() + _KNOWN_SECONDS
+        while len(self._members) > _MOST_KNOWN:
+            self._members.popitem(last=False)
+        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +140,11 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
+def stranger(address: str) -> str:
+    """Who takes the turns of requests without a valid token; no user has such a name."""
+    return f"from {address}"
+
+
 def bearer_of(request: Request) -> str:
     """The bearer token of a request; "" without one."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
@@ -133,18 +167,26 @@ def refuse_other_origins(request: Request) -> None:
         raise NotAllowed("Requests from pages of other sites are refused.")
 
 
-async def body_of(request: Request) -> bytes:
-    """The body of a request, which may not be longer than the hub accepts, whatever its head says."""
-    data = bytearray()
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            async for part in request.stream():
-                data += part
-                if len(data) > MOST_BODY_BYTES:
-                    raise TooLarge(f"The body is larger than {MOST_BODY_BYTES:,} bytes.", "Send fewer changes at once.")
-    except (ClientDisconnect, TimeoutError) as error:
-        raise Refusal("The body is not complete.") from error
-    return bytes(data)
+@asynccontextmanager
+async def body_of(request: Request, member: str, most: int = SMALL_BYTES) -> AsyncIterator[bytes]:
+    """The body of a request, which takes room until the request is answered.
+
+    Call it when it is known who the member is. A body longer than `most` is refused, whatever its head says.
+    """
+    declared = request.headers.get("content-length", "")
+    size = int(declared) if declared.isdecimal() and len(declared) <= _MOST_DIGITS else most
+    hub = hub_of(request)
+    async with hub.sharing.room(member, min(size, most)):
+        data = bytearray()
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                async for part in request.stream():
+                    data += part
+                    if len(data) > most:
+                        raise TooLarge(f"The body is larger than {most:,} bytes.", "Send less at once.")
+        except (ClientDisconnect, TimeoutError) as error:
+            raise Refusal("The body is not complete.") from error
+        yield bytes(data)
 
 
 def json_of(body: bytes) -> Any:
@@ -154,20 +196,30 @@ def json_of(body: bytes) -> Any:
         raise Refusal("The body is not JSON.") from error
 
 
+async def admitted(request: Request) -> tuple[bytes, str]:
+    """The hash of the token of a request, and whose it is. Nothing more of a request is read without a valid one."""
+    hub, address = hub_of(request), address_of(request)
+    hub.limits.address.take(address)
+    token = token_of(request)
+    return token, await admitted_by(hub, token, address)
+
+
+async def admitted_by(hub: Hub, token: bytes, address: str) -> str:
+    """Whose token this is, given by its hash."""
+    hub.limits.token.take(token)
+    return await hub.member(token, partial(hub.database.entered, token), address)
+
+
 def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
     @wraps(work)
     async def endpoint(request: Request) -> Response:
         hub = hub_of(request)
-        hub.limits.address.take(address_of(request))
-        token = token_of(request)
-        hub.limits.token.take(token)
-        body = await body_of(request) if has_body else b""
-        call = partial(_call, hub, token, work, request.path_params, request.query_params, body)
-        try:
-            return await hub.run(call)
-        except NotAuthenticated:
-            hub.limits.failure.take(address_of(request))
-            raise
+        token, member = await admitted(request)
+        call = partial(_call, hub, token, work, request.path_params, request.query_params)
+        if not has_body:
+            return await hub.run(partial(call, b""), member)
+        async with body_of(request, member, MOST_BODY_BYTES) as body:
+            return await hub.run(partial(call, body), member)
 
     return endpoint
 

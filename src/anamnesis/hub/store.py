@@ -97,7 +97,7 @@ class HubStore:
         explain: bool = False,
     ) -> builtins.list[Hit]:
         """The k notes that best match a query, of the caller's spaces or of one of them."""
-        wanted = search.Wanted(self._spaces(space), self._project_names(project), _checked_type(type))
+        wanted = search.Wanted(self._spaces(space, scope), self._project_names(project), _checked_type(type))
         found = search.search(self.db, query, wanted, min(k, search.MOST_HITS), mode)
         notes = self._notes((each.space, each.id) for each in found)
         hits = [
@@ -151,7 +151,7 @@ class HubStore:
             JOIN anamnesis.versions v USING (space, id, version) ORDER BY listed.updated_at DESC, id DESC
             """,
             {
-                "spaces": self._spaces(space),
+                "spaces": self._spaces(space, scope),
                 "projects": [None] if projects is None else projects,
                 "type": _checked_type(type),
                 "reach": reach,
@@ -170,8 +170,9 @@ class HubStore:
         scope: str | None = None,
     ) -> int:
         """How many notes there are; of a project or a type, not beyond 10,000."""
-        values = {"spaces": self._spaces(space), "projects": self._project_names(project), "type": _checked_type(type)}
-        if values["projects"] is None and type is None:
+        projects = self._project_names(project)
+        values = {"spaces": self._spaces(space, scope), "projects": projects, "type": _checked_type(type)}
+        if projects is None and type is None:
             query = "SELECT coalesce(sum(notes), 0) AS notes FROM anamnesis.spaces WHERE id = ANY (%(spaces)s)"
             return int((one(self.db, query, values) or {})["notes"])
         query = f"""
@@ -358,7 +359,9 @@ class HubStore:
                 return held
         return self.caller.space(self.caller.personal, "writer")
 
-    def _spaces(self, name: str | None) -> builtins.list[int]:
+    def _spaces(self, name: str | None, scope: str | None = None) -> builtins.list[int]:
+        if scope not in (None, "portable"):
+            return []  # machine-local notes are never sent to a hub
         return [self.caller.space(name).id] if name else [*self._names]
 
     def _project_names(self, project: str | None) -> builtins.list[str] | None:

@@ -12,8 +12,12 @@ from anamnesis.recall.identifiers import joined_parts
 _WORD = lazy_pattern(r"[^\W_]+")
 # A longer one is encoded data.
 _LONGEST_WORD = 80
-# PostgreSQL's limit for the words of a row is a megabyte; what follows in a longer note is not searched.
+# What follows in a longer text is not searched.
 _MOST_CHARACTERS = 150_000
+# PostgreSQL has a megabyte for the words of a row: for each word, the number of its space and a count, and for each of
+# its first places two bytes. Further words are not searched.
+_MOST_BYTES = 1_000_000
+_BYTES_OF_WORD, _BYTES_OF_PLACE = 16, 2
 
 
 class Document(NamedTuple):
@@ -25,11 +29,29 @@ class Document(NamedTuple):
 
 
 def document(note: Memory) -> Document:
-    heading = cut(f"{note.title} {' '.join(note.tags)}")
-    text = note.body[:_MOST_CHARACTERS]
-    body = cut(text)
-    parts = cut(joined_parts(f"{note.title}\n{text}"))
+    room = _Room()
+    title, text = note.title[:_MOST_CHARACTERS], note.body[:_MOST_CHARACTERS]
+    heading = room.take(cut(f"{title} {' '.join(note.tags)[:_MOST_CHARACTERS]}"))
+    body = room.take(cut(text))
+    parts = room.take(cut(joined_parts(f"{title}\n{text}")))
     return Document(" ".join(heading), " ".join([*body, *parts]), len(heading) + len(body))
+
+
+class _Room:
+    """The bytes that PostgreSQL has for the words of one note."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_BYTES
+        self._known: set[str] = set()
+
+    def take(self, words: list[str]) -> list[str]:
+        """The first of the words, as far as there is room."""
+        for number, word in enumerate(words):
+            self._left -= _BYTES_OF_PLACE + (0 if word in self._known else _BYTES_OF_WORD + len(word.encode()))
+            if self._left < 0:
+                return words[:number]
+            self._known.add(word)
+        return words
 
 
 def cut(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from anamnesis.notes.markdown import decode, front_of, named_ids, parse, render
 from anamnesis.notes.record import (
     COUNTS,
+    MOST_PROJECT_BYTES,
     PINNED,
     REFLECTED,
     SCOPES,
@@ -13,7 +14,9 @@ from anamnesis.notes.record import (
     Scope,
     as_dict,
     check_id,
+    check_readable,
     file_time,
+    project_fault,
     utc_time,
     validate,
     writable,
@@ -22,6 +25,7 @@ from anamnesis.notes.ulid import derived_id, ending_of, has_time, moment_of, num
 
 __all__ = [
     "COUNTS",
+    "MOST_PROJECT_BYTES",
     "PINNED",
     "REFLECTED",
     "SCOPES",
@@ -32,6 +36,7 @@ __all__ = [
     "Scope",
     "as_dict",
     "check_id",
+    "check_readable",
     "decode",
     "derived_id",
     "ending_of",
@@ -42,6 +47,7 @@ __all__ = [
     "named_ids",
     "number_of",
     "parse",
+    "project_fault",
     "render",
     "ulid",
     "ulid_of",

@@ -23,6 +23,8 @@ TICKING = ("sync_id", *COUNTS, "last_seen_at", "created_at", "updated_at", "dele
 TYPES = ("procedural", "semantic", "episodic")
 SCOPES = ("portable", "machine-local")
 SOURCES = ("human", "session-end", "reflection", "import")
+# The longest project in UTF-8: it is a key of every index, and a hub's database refuses longer ones.
+MOST_PROJECT_BYTES = 1_000
 # The tag of notes that come first for an agent.
 PINNED = "pinned"
 # The tag of episodes that were folded into durable notes.
@@ -132,7 +134,20 @@ def as_dict(memory: Memory, *, body: bool = True) -> dict[str, Any]:
 
 
 def validate(memory: Memory) -> None:
-    """Refuse a note that cannot be stored; the error names the field and its allowed values."""
+    """Refuse a note that cannot be written; the error names the field and its allowed values."""
+    check_readable(memory)
+    if fault := project_fault(memory.project):
+        raise InvalidNote(fault, "Give it a shorter key.", field="project")
+
+
+def project_fault(project: str) -> str:
+    """Why a new note cannot have this project; "" if it can."""
+    size = len(project.encode("utf-8", "replace"))
+    return f"The project has {size:,} bytes; at most {MOST_PROJECT_BYTES:,} are possible." * (size > MOST_PROJECT_BYTES)
+
+
+def check_readable(memory: Memory) -> None:
+    """Refuse a text that is no note. A project that is too long for a new note is none of the reasons."""
     check_id(memory.id)
     for name, allowed in (("type", TYPES), ("scope", SCOPES), ("prov_source", SOURCES)):
         value = getattr(memory, name)

@@ -31,7 +31,7 @@ from anamnesis.disk import (
 )
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable, remedy
 from anamnesis.light import blake2b, lazy_pattern
-from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, file_time, parse, validate, writable
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, check_readable, decode, file_time, parse, writable
 from anamnesis.store.kept import KeptVersions
 from anamnesis.store.steps import Step
 
@@ -169,7 +169,7 @@ class NoteFiles:
             text = decode(data)
             bare = self._bare_note(text, *seen) if not text.startswith("---") else None
             memory = bare or parse(text, scope=scope_of(path))
-            validate(memory)
+            check_readable(memory)
         except InvalidNote as error:
             return NoteFile(*seen, problem=str(error), line=error.line or _line_of(text, error.field))
         return NoteFile(*seen, memory, is_bare=bare is not None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
-from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
+from anamnesis.notes import Memory, MemoryType, Scope, check_id, check_readable, validate
 from anamnesis.notes.foreign import Origin, origin_name, origin_of
 from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
@@ -241,7 +241,7 @@ class MemoryStore(NoteReader):
             if changed == memory:
                 return memory
             changed = replace(changed, updated_at=changed_at(memory, changed))
-            validate(changed)
+            (validate if "project" in new else check_readable)(changed)
             twin = self._files.read(note_path(changed)) if changed.scope != memory.scope else None
             if twin and twin.memory and twin.memory.id == memory_id:
                 return self._unite(changed, found, twin)
@@ -377,5 +377,5 @@ def _checked(memories: Iterable[Memory]) -> builtins.list[Memory]:
     """Validated notes without secrets; of several with one id, the last."""
     notes = {memory.id: without_secrets(memory) for memory in memories}
     for memory in notes.values():
-        validate(memory)
+        check_readable(memory)
     return [*notes.values()]

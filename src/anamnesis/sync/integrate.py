@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import Memory, decode, named_ids, parse, render, validate
+from anamnesis.notes import Memory, check_readable, decode, named_ids, parse, render
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.merge import merge
 
@@ -35,7 +35,7 @@ class File:
         """The note in the file; None if it holds none."""
         try:
             memory = parse(decode(self.data), scope="portable")
-            validate(memory)
+            check_readable(memory)
         except InvalidNote:
             return None
         return memory

@@ -10,7 +10,7 @@ import click
 
 from anamnesis.editing import parse_edited, save_text, saved_on_error
 from anamnesis.errors import AnamnesisError, InvalidArgument
-from anamnesis.notes import Memory, render
+from anamnesis.notes import Memory, render, validate
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.tui.latest import notify_error
 
@@ -48,10 +48,16 @@ def write(app: Anamnesis, project: str) -> None:
     try:
         text = _edited(app, render(blank))
         if text is not None:
-            new = parse_edited(blank.id, text)
-            _save(app, text, lambda vault: vault.notes.put(replace(new, updated_at=changed_at(new))))
+            _save(app, text, lambda vault: vault.notes.put(_parse_new(blank.id, text)))
     except AnamnesisError as error:
         notify_error(app, error)
+
+
+def _parse_new(note_id: str, text: str) -> Memory:
+    new = parse_edited(note_id, text)
+    note = replace(new, updated_at=changed_at(new))
+    validate(note)
+    return note
 
 
 def _save(app: Anamnesis, text: str, save: Callable[[Vault], Memory]) -> None:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from anamnesis.hub.keys import PREFIX
 from anamnesis.hub.refusal import NotAuthenticated
-from anamnesis.hub.routes import Hub, address_of, body_of, hub_of, refuse_other_origins
+from anamnesis.hub.routes import Hub, address_of, body_of, hub_of, refuse_other_origins, stranger
 from anamnesis.hub.ui.visit import COOKIE, LOGIN, rendered
 from anamnesis.web.guard import PAGES
 from anamnesis.web.ui.action import FormInput, fields_in, own_page
@@ -26,14 +26,15 @@ async def show(request: Request) -> Response:
 async def enter(request: Request) -> Response:
     """Log in. Failed attempts are limited by address."""
     refuse_other_origins(request)
-    hub = hub_of(request)
+    hub, somebody = hub_of(request), stranger(address_of(request))
     hub.limits.address.take(address_of(request))
-    given = FormInput({}, fields_in(await body_of(request)))
+    async with body_of(request, somebody) as body:
+        given = FormInput({}, fields_in(body))
     token = given.text("token").strip()
     try:
         if not token.startswith(PREFIX):
             raise NotAuthenticated("That is not a token of this hub.")
-        await hub.run(partial(_check, hub, token))
+        await hub.run(partial(_check, hub, token), somebody)
     except NotAuthenticated as error:
         hub.limits.failure.take(address_of(request))
         return _page(request, error.message)

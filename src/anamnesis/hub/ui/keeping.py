@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from anamnesis.hub import accounts, audit
 from anamnesis.hub.accounts import Space, User
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal
@@ -9,6 +11,7 @@ from anamnesis.hub.routes import number_in
 from anamnesis.hub.tenancy import ROLES, Held
 from anamnesis.hub.ui.reading import spaces_of
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
+from anamnesis.plural import counted
 from anamnesis.web.ui.action import FormInput
 
 _ENTRIES = 100
@@ -105,17 +108,29 @@ def log(visit: Visit) -> Data:
 
 
 def tokens(visit: Visit) -> Data:
-    """The caller's tokens: not the tokens themselves, which are not kept."""
-    return {"tokens": accounts.list_tokens(visit.db, User(visit.caller.id, visit.caller.name))}
+    """The caller's tokens, not the tokens themselves, which are not kept; and the machines that each let in."""
+    listed = accounts.list_tokens(visit.db, User(visit.caller.id, visit.caller.name))
+    return {"tokens": [{**each, "let_in": _machines(listed, each["id"])} for each in listed]}
 
 
 def revoke(visit: Visit, given: FormInput) -> Next:
-    """Revoke one of the caller's tokens, at once."""
+    """Revoke one of the caller's tokens at once, and if that is asked those of the machines that it let in."""
     number = number_in(given.path["id"])
     if number is None:
         raise NotFound(f"There is no token {given.path['id'][:40]!r}.")
-    accounts.revoke_token(visit.db, number, visit.caller.name, User(visit.caller.id, visit.caller.name))
-    return Next("tokens", "The token is revoked.")
+    user = User(visit.caller.id, visit.caller.name)
+    below = accounts.let_in_by(accounts.list_tokens(visit.db, user), number)
+    accounts.revoke_token(visit.db, number, visit.caller.name, user)
+    if not given.text("descendants"):
+        return Next("tokens", "The token is revoked.")
+    for each in below:
+        accounts.revoke_token(visit.db, each["id"], visit.caller.name, user)
+    return Next("tokens", f"The token is revoked, and {counted(len(below), 'token')} of machines that it let in.")
+
+
+def _machines(listed: list[dict[str, Any]], number: int) -> list[str]:
+    """The names of the machines that a token let in, whose tokens hold."""
+    return [each["name"] or str(each["id"]) for each in accounts.let_in_by(listed, number)]
 
 
 def device(visit: Visit) -> Data:

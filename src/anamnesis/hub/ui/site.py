@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -19,7 +20,7 @@ from anamnesis.errors import AnamnesisError
 from anamnesis.hub.refusal import NotAuthenticated, TooMany, status_of
 from anamnesis.hub.routes import hub_of
 from anamnesis.hub.ui import entering, keeping, reading
-from anamnesis.hub.ui.visit import COOKIE, LOGIN, Visit, entering_of_visit, rendered
+from anamnesis.hub.ui.visit import COOKIE, LOGIN, Visit, logged_in, rendered
 from anamnesis.web.ui.site import PageHeaders, static_folder
 from anamnesis.web.ui.view import wants_json
 
@@ -46,20 +47,20 @@ def build_site(hub: Hub) -> Starlette:
 async def follow(request: Request) -> Response:
     """Server-sent events that a note of the caller's spaces has changed since the page was made."""
     hub = hub_of(request)
-    enter = entering_of_visit(request)
+    token, member = await logged_in(request)
 
     def moment() -> str:
-        with enter() as (db, caller):
+        with hub.database.entered(token) as (db, caller):
             return Visit(hub, db, caller, {}, {}).moment
 
-    now = await hub.run(moment)
-    client = hub.live.subscribe()
+    now = await hub.run(moment, member)
+    hub.live.check(member)
 
     async def events() -> AsyncIterator[str]:
         seen = request.query_params.get("seen", now)
-        try:
+        with suppress(AnamnesisError), hub.live.following(member) as client:
             while not client.ended:
-                current = await hub.run(moment)
+                current = await hub.run(moment, member)
                 if current != seen:
                     seen = current
                     yield "event: notes\ndata: {}\n\n"
@@ -68,10 +69,6 @@ async def follow(request: Request) -> Response:
                     yield ": still here\n\n"
                 else:
                     await asyncio.sleep(0.2)  # debounce
-        except AnamnesisError:
-            return
-        finally:
-            hub.live.unsubscribe(client)
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

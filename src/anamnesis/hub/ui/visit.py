@@ -13,10 +13,19 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from anamnesis.hub.database import Connection, Entering
+from anamnesis.hub.database import Connection
 from anamnesis.hub.keys import Key
 from anamnesis.hub.refusal import NotAllowed, NotAuthenticated
-from anamnesis.hub.routes import Hub, address_of, bearer_of, body_of, hub_of, refuse_other_origins, token_of
+from anamnesis.hub.routes import (
+    Hub,
+    address_of,
+    admitted,
+    admitted_by,
+    bearer_of,
+    body_of,
+    hub_of,
+    refuse_other_origins,
+)
 from anamnesis.hub.store import HubStore
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.guard import PAGES
@@ -60,8 +69,9 @@ class Page(NamedTuple):
     read: Callable[[Visit], Data]
 
     async def answer(self, request: Request) -> Response:
-        hub, token = _logged_in(request)
-        moment, user, data = await hub.run(partial(self._read, hub, token, request))
+        hub = hub_of(request)
+        token, member = await logged_in(request)
+        moment, user, data = await hub.run(partial(self._read, hub, token, request), member)
         if wants_json(request):
             return JSONResponse(data)
         page = {
@@ -100,14 +110,16 @@ class Form(NamedTuple):
 
     async def answer(self, request: Request) -> Response:
         refuse_other_origins(request)
-        hub, token = _logged_in(request)
-        fields = fields_in(await body_of(request))
+        hub = hub_of(request)
+        token, member = await logged_in(request)
+        async with body_of(request, member) as body:
+            fields = fields_in(body)
         given = FormInput(request.path_params, fields)
         if not bearer_of(request):
             wanted = form_token_of(hub.key, token)
             if not hmac.compare_digest(given.text(_FORM_TOKEN).encode(), wanted.encode()):
                 raise NotAllowed("This form is from another login: load its page again.")
-        found = await hub.run(partial(self._do, hub, token, request, fields))
+        found = await hub.run(partial(self._do, hub, token, request, fields), member)
         if wants_json(request):
             return JSONResponse({"page": f"{PAGES}/{found.page}", "done": found.done})
         return RedirectResponse(found.address(hub.key, token), 303)
@@ -138,21 +150,14 @@ def _said(key: Key, token: bytes, query: Mapping[str, str]) -> dict[str, str]:
     return {"done": done, "undo": ""} if is_ours else {}
 
 
-def entering_of_visit(request: Request) -> Entering:
-    hub, token = _logged_in(request)
-    return partial(hub.database.entered, token)
-
-
-def _logged_in(request: Request) -> tuple[Hub, bytes]:
-    """The hash of the token of a request: from its header, or from the cookie of a login."""
-    hub = hub_of(request)
-    hub.limits.address.take(address_of(request))
-    cookie = request.cookies.get(COOKIE, "")
+async def logged_in(request: Request) -> tuple[bytes, str]:
+    """The hash of the token of a request, from its header or from the cookie of a login, and whose it is."""
     if bearer_of(request):
-        token = token_of(request)
-    elif cookie:
-        token = hub.key.hash(cookie)
-    else:
+        return await admitted(request)
+    hub, address = hub_of(request), address_of(request)
+    hub.limits.address.take(address)
+    cookie = request.cookies.get(COOKIE, "")
+    if not cookie:
         raise NotAuthenticated("Log in first.", f"The page is {LOGIN}.")
-    hub.limits.token.take(token)
-    return hub, token
+    token = hub.key.hash(cookie)
+    return token, await admitted_by(hub, token, address)
