@@ -40,6 +40,7 @@ TABLES = (
     "notes",
     "versions",
     "supersessions",
+    "acceptances",
     "audit",
 )
 # `terms` is rebuilt by triggers, `devices` expire within minutes, and a restore writes `migrations`.
