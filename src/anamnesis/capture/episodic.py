@@ -8,7 +8,7 @@ from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.log import log
 from anamnesis.notes import REFLECTED, Memory, derived_id, has_time
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.redaction import redact, secrets_in, without_known
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import id_of_record, utcnow
 from anamnesis.store.tombstones import is_purged
@@ -81,12 +81,25 @@ def _is_unread(store: MemoryStore, session: ParsedSession) -> bool:
 
 
 def redacted(session: ParsedSession) -> ParsedSession:
-    """The session without secrets. Redaction comes before clipping: half a secret is no longer recognised."""
+    """The session without secrets: what one of its texts reveals as a secret is removed from all.
+
+    Redaction comes before clipping: half a secret is no longer recognised.
+    """
+    known = secrets_in([session.first_prompt, session.last_outcome, *session.prompts, *session.answers])
+
+    def clean(text: str) -> str:
+        text = redact(text)
+        return without_known(text, known) if known else text
+
     return replace(
         session,
-        first_prompt=redact(session.first_prompt),
-        last_outcome=redact(session.last_outcome),
-        prompts=[redact(prompt) for prompt in session.prompts],
+        first_prompt=clean(session.first_prompt),
+        last_outcome=clean(session.last_outcome),
+        prompts=[*map(clean, session.prompts)],
+        statements=[replace(each, text=clean(each.text)) for each in session.statements],
+        git_branch=clean(session.git_branch),
+        files_touched=[*map(clean, session.files_touched)],
+        files_created=[*map(clean, session.files_created)],
     )
 
 

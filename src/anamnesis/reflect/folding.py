@@ -19,7 +19,7 @@ from anamnesis.notes.marks import (
 )
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.notes.record import PINNED
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.redaction import redact_all
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 
 SOURCE = "reflection"
@@ -100,15 +100,16 @@ def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "
     space = PERSONAL if len(named) > 1 else named.pop()
     is_local = any(source.scope == "machine-local" for source in sources)
     name = "\n".join((SOURCE, *lesson.sources, lesson.title, lesson.body))
+    title, body, *tags = redact_all([lesson.title, lesson.body, *lesson.tags])
     note = Memory(
         id=id or derived_id(stamp.at, name),
         type=lesson.type,
-        title=redact(lesson.title),
-        body=redact(lesson.body),
+        title=title,
+        body=body,
         project=max(sources, key=_time).project,
         machine_id=stamp.machine_id,
         scope="machine-local" if is_local else "portable",
-        tags=[*dict.fromkeys((TAG, *(tag for tag in lesson.tags if tag not in _NOT_THEIRS)))],
+        tags=[*dict.fromkeys((TAG, *(tag for tag in tags if tag not in _NOT_THEIRS)))],
         created_at=stamp.at,
         updated_at=stamp.at,
         prov_source=SOURCE,
