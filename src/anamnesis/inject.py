@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
-from anamnesis.notes.foreign import TO_REVIEW, is_waiting, origin_name
+from anamnesis.notes.foreign import REVIEWED, TO_REVIEW, is_waiting, origin_name
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
@@ -211,7 +211,8 @@ def _is_later(note: Memory) -> tuple[bool, bool]:
 
 def _due(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
     """Those of the notes that may be injected: not a global one of another member that the user has not accepted."""
-    found = [note for note in notes if _is_due(note)]
+    held = {*store.marked("held")}
+    found = [note for note in notes if _is_due(note) and (note.id not in held or REVIEWED in note.tags)]
     written = _written_by_others(store, [note for note in found if note.project == GLOBAL])
     return [note for note in found if note.id not in written or written[note.id].is_accepted]
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_reviewed, is_waiting
+from anamnesis.notes.marks import HELD
 from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
@@ -21,7 +22,7 @@ _BATCH = 500
 def waiting_ids(store: MemoryStore) -> set[str]:
     """The ids of the unreviewed notes, from the index alone."""
     foreign = {*store.ids_from(SOURCE)} - {*store.tagged(CLAUDE_CODE)}
-    return ((foreign | {*store.tagged(TO_REVIEW)}) - {*store.tagged(REVIEWED)}) | _held(store)
+    return ((foreign | {*store.tagged(TO_REVIEW), *store.marked(HELD)}) - {*store.tagged(REVIEWED)}) | _held(store)
 
 
 def waiting(store: MemoryStore) -> list[Memory]:

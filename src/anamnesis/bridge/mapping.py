@@ -31,10 +31,13 @@ from anamnesis.notes import (
     writable,
 )
 from anamnesis.notes.foreign import as_foreign
+from anamnesis.notes.orders import held_by
 from anamnesis.notes.redaction import redact_all
 from anamnesis.project import GLOBAL
 
 _NO_TITLE = "Untitled"
+# Engram's rows do not name the agent.
+_CLIENT = "a client of Engram"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
 _LATEST_TIME = ulid(1 << 42, 0)  # in 2109
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
@@ -141,7 +144,8 @@ def noted(
 ) -> Memory:
     """The observation as a note, based on the existing one, `over`, or else a new one with this id.
 
-    It is foreign if the observation was imported, or if an import has changed its content.
+    It is foreign if the observation was imported, or if an import has changed its content. It has a mark if it has to
+    wait for a person: only agents change observations.
     """
     shown = cleaned(row, clean)
 
@@ -156,7 +160,7 @@ def noted(
     told = _told(note)
     fields = {name: value for name in _KEPT if told[name] != (value := getattr(shown, name))}
     unknown = {name: value for name, value in note.engram.items() if name not in told}
-    return replace(note, engram={**fields, **unknown})
+    return held_by(_CLIENT, over, replace(note, engram={**fields, **unknown}))
 
 
 def fingerprint(row: Observation) -> bytes:

@@ -8,6 +8,8 @@ from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.log import log
 from anamnesis.notes import REFLECTED, Memory, derived_id, has_time
+from anamnesis.notes.marks import HELD, marks_of, with_mark
+from anamnesis.notes.orders import why_dangerous
 from anamnesis.notes.redaction import redact, secrets_in, without_known
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import id_of_record, utcnow
@@ -39,12 +41,15 @@ def write_episodic(
         return existing
     if not existing and _is_deleted(store, note_id):
         return None
-    summary = summarizer.summarize(redacted(session))
+    session = redacted(session)
+    summary = summarizer.summarize(session)
     if summary is None:
         return None
+    extra = _held(existing, session, summary)
     if existing:
         return store.update(
             note_id,
+            extra=extra,
             title=_title(summary),
             body=summary.body,
             tags=_tags(_valid_tags(existing, summary), source),
@@ -65,8 +70,21 @@ def write_episodic(
             prov_source=_SOURCE,
             prov_model=summary.prov_model,
             prov_session=session.session_id,
+            extra=extra,
         )
     )
+
+
+def _held(existing: Memory | None, session: ParsedSession, summary: SummaryResult) -> dict[str, str]:
+    """The front matter of the session's note, with a mark if its agent said what no later session may be told as it is.
+
+    The user's own messages are not judged: what a person types is no agent's order.
+    """
+    told = [session.last_outcome, *(each.text for each in session.statements if not each.by_user)]
+    reason = why_dangerous("\n".join([*told, *([summary.body] if summary.prov_model else [])]))
+    note = existing or Memory("", "episodic", "", "")
+    is_new = reason and HELD not in marks_of(note)
+    return with_mark(note, HELD, f"{reason}, by {session.model or 'an agent'}").extra if is_new else note.extra
 
 
 def _is_deleted(store: MemoryStore, note_id: str) -> bool:

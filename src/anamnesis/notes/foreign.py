@@ -44,7 +44,16 @@ def is_foreign(note: Memory) -> bool:
 
 def is_waiting(note: Memory) -> bool:
     """Whether a foreign note, or an agent's note that needs a review, has not been reviewed."""
-    return (is_foreign(note) or TO_REVIEW in note.tags) and REVIEWED not in note.tags
+    return (is_foreign(note) or TO_REVIEW in note.tags or is_held(note)) and REVIEWED not in note.tags
+
+
+def is_held(note: Memory) -> bool:
+    """Whether a note has the mark of a hold."""
+    if not note.extra:
+        return False
+    from anamnesis.notes.marks import HELD, marks_of  # most notes have none
+
+    return HELD in marks_of(note)
 
 
 def as_reviewed(note: Memory) -> Memory:

@@ -18,6 +18,7 @@ from anamnesis.notes.marks import (
     with_tag,
 )
 from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes.orders import held_by
 from anamnesis.notes.record import PINNED
 from anamnesis.notes.redaction import redact_all
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
@@ -75,11 +76,12 @@ class Folding:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The author of lessons, the machine and the time."""
+    """The author of lessons, the machine, the time, and the agent that sends them, if any."""
 
     model: str
     machine_id: str
     at: str
+    agent: str = ""
 
 
 def confidence_of(sessions: int) -> float:
@@ -117,7 +119,8 @@ def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "
         confidence=confidence_of(sessions_of(sources)),
         supersedes=[*lesson.supersedes],
     )
-    return with_link(with_space(note, space), SOURCES, *lesson.sources)
+    note = with_link(with_space(note, space), SOURCES, *lesson.sources)
+    return held_by(stamp.agent or stamp.model, None, note)
 
 
 def confirmed(note: Memory, episodes: Sequence[Memory]) -> Memory:

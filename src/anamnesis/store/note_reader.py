@@ -270,6 +270,10 @@ class NoteReader:
         """The ids of the notes that have this `prov_source`."""
         return self._catalogue.ask(lambda db: queries.ids_from(db, source))
 
+    def marked(self, name: str) -> builtins.list[str]:
+        """The ids of the notes that have a mark."""
+        return self._catalogue.ask(lambda db: queries.marked_ids(db, name))
+
     def activity(self, since: str) -> dict[str, int]:
         """How many notes were created on each day from `since` on."""
         return self._catalogue.ask(lambda db: queries.activity(db, since))

@@ -170,6 +170,10 @@ def ids_from(db: sqlite3.Connection, source: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def marked_ids(db: sqlite3.Connection, name: str) -> list[str]:
+    return [id for (id,) in db.execute("SELECT DISTINCT memory_id FROM marks WHERE name = :name", {"name": name})]
+
+
 def list_notes(
     db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int, order: str = "updated"
 ) -> list[Memory]:
