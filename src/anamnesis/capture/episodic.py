@@ -8,7 +8,7 @@ from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.log import log
 from anamnesis.notes import REFLECTED, Memory, derived_id, has_time
-from anamnesis.notes.marks import HELD, marks_of, with_mark
+from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
 from anamnesis.notes.orders import why_dangerous
 from anamnesis.notes.redaction import redact, secrets_in, without_known
 from anamnesis.store import MemoryStore
@@ -84,7 +84,7 @@ def _held(existing: Memory | None, session: ParsedSession, summary: SummaryResul
     reason = why_dangerous("\n".join([*told, *([summary.body] if summary.prov_model else [])]))
     note = existing or Memory("", "episodic", "", "")
     is_new = reason and HELD not in marks_of(note)
-    return with_mark(note, HELD, f"{reason}, by {session.model or 'an agent'}").extra if is_new else note.extra
+    return with_mark(note, HELD, hold(reason, session.model)).extra if is_new else note.extra
 
 
 def _is_deleted(store: MemoryStore, note_id: str) -> bool:

@@ -13,7 +13,6 @@ from anamnesis.dream.dream_database import REJECTED, REVIEW
 from anamnesis.dream.kinds import is_record
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory, ending_of
-from anamnesis.notes.foreign import is_waiting
 from anamnesis.plain import one_line
 from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import DURABLE, RULES, SOURCE, Folding
@@ -48,7 +47,8 @@ def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
     wanted = [*ids]
     notes = {note.id: note for note in store.live(wanted)}
     others = {id for id, each in store.shared.of(notes).items() if not each.is_own}
-    return [notes[id] for id in wanted if id in notes and id not in others and not is_waiting(notes[id])]
+    others |= {id for id, origin in store.origins(notes.values()).items() if origin.needs_review}
+    return [notes[id] for id in wanted if id in notes and id not in others]
 
 
 def find(look: Look, projects: Iterable[str]) -> Iterator[Proposal]:

@@ -1,29 +1,59 @@
-"""Notes that wait for a person's review, such as imported ones: their origin and tags. Pure."""
+"""Notes that the user has not written, such as imported ones: what is shown of their origin. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import Memory
 
-REVIEWED = "reviewed"
-# The tag of an agent's note that a person has to accept before new sessions get it.
-TO_REVIEW = "to-review"
-# Claude Code's own memory on the user's machine is imported, but not foreign.
+# The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
+# mean nothing.
+REVIEWED, TO_REVIEW = "reviewed", "to-review"
+# The tag of Claude Code's own memory on the user's machine.
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
+_AGENT = "an agent's"
+_UNNAMED = ("unknown", "an-agent")
 _CONFIDENCE = 0.5
+# The project of notes that are told in every project.
+_EVERYWHERE = "global"
 _NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
 
 
 class Origin(NamedTuple):
-    """Whose a note is that the user has not written, in a few words, and whether a person has yet to accept it."""
+    """Whose a note is that the user has not written, in a few words, and whether the user has yet to accept it.
+
+    No session is told a note that is held. The review lists the unreviewed notes but those of teammates that are told.
+    """
 
     source: str
     is_unreviewed: bool = False
+    is_held: bool = False
+    needs_review: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The origin in words: the same for agents and for people, in every list, page and text."""
+        return f"foreign: {self.source}, not reviewed by the user" if self.is_unreviewed else f"{self.source}, reviewed"
+
+    def shown(self) -> dict[str, Any]:
+        """The origin as keys of a note in JSON."""
+        return {"origin": self.source, "unreviewed": True} if self.is_unreviewed else {"origin": self.source}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignNote(Memory):
+    """A note with its origin, as a store knows it: the text alone cannot say who wrote it, or who accepted it."""
+
+    origin: Origin = Origin("unknown", is_unreviewed=True)  # noqa: RUF009 - it cannot be changed
+
+    @classmethod
+    def of(cls, note: Memory, origin: Origin) -> ForeignNote:
+        return cls(**{each.name: getattr(note, each.name) for each in fields(Memory)}, origin=origin)
 
 
 def origin_name(text: str) -> str:
@@ -31,45 +61,41 @@ def origin_name(text: str) -> str:
     return _NO_NAME.sub("-", text).strip("-")[:_LONGEST_NAME] or "unknown"
 
 
+def origin_by(note: Memory, author: str = "", space: str = "", projects: Collection[str] = ()) -> Origin | None:
+    """The origin of a note that the user has not decided about; None for the user's own.
+
+    `author` is the other member of a team who wrote it in a space, to which `projects` belong. No tags count: any tool
+    can write them.
+    """
+    is_held, agent = False, ""
+    if note.extra:
+        from anamnesis.notes.marks import HELD, holding_agent, marks_of  # most notes have none
+
+        is_held = HELD in (marks := marks_of(note))
+        agent = origin_name(holding_agent(marks.get(HELD, "")))
+    if author:
+        is_held |= note.project == _EVERYWHERE or note.project not in projects
+        return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
+    if note.prov_source == SOURCE:
+        is_held |= note.project == _EVERYWHERE
+        return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
+    if not is_held:
+        return None
+    return Origin(_AGENT if agent in _UNNAMED else f"{_AGENT} ({agent})", True, True, True)
+
+
+def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
+    """The origin of a note that the user has accepted, or that `is_own` after all; None for an agent's."""
+    return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
+
+
 def as_foreign(note: Memory, origin: str) -> Memory:
-    """The note as a foreign note that nobody has reviewed."""
+    """The note as a foreign note."""
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]
     confidence = min(note.confidence, _CONFIDENCE)
     return replace(note, prov_source=SOURCE, machine_id=origin_name(origin), confidence=confidence, tags=tags)
 
 
-def is_foreign(note: Memory) -> bool:
-    return note.prov_source == SOURCE and CLAUDE_CODE not in note.tags
-
-
-def is_waiting(note: Memory) -> bool:
-    """Whether a foreign note, or an agent's note that needs a review, has not been reviewed."""
-    return (is_foreign(note) or TO_REVIEW in note.tags or is_held(note)) and REVIEWED not in note.tags
-
-
-def is_held(note: Memory) -> bool:
-    """Whether a note has the mark of a hold."""
-    if not note.extra:
-        return False
-    from anamnesis.notes.marks import HELD, marks_of  # most notes have none
-
-    return HELD in marks_of(note)
-
-
-def as_reviewed(note: Memory) -> Memory:
-    return replace(note, tags=[*note.tags, REVIEWED]) if is_waiting(note) else note
-
-
 def origin_of(note: Memory) -> Origin | None:
-    """The origin of an imported note, or of an agent's note that needs a review; None for all others."""
-    if is_foreign(note):
-        return Origin(f"imported from {origin_name(note.machine_id)}", is_waiting(note))
-    return Origin("an agent's", is_unreviewed=True) if is_waiting(note) else None
-
-
-def label(note: Memory) -> str:
-    """The origin of a foreign or unreviewed note as shown to an agent; else ""."""
-    if not is_foreign(note):
-        return "an agent's, not reviewed by the user" if is_waiting(note) else ""
-    origin = origin_name(note.machine_id)
-    return f"foreign: imported from {origin}" if is_waiting(note) else f"imported from {origin}, reviewed"
+    """The origin that a store has given a note to show; None for the user's own."""
+    return note.origin if isinstance(note, ForeignNote) else None

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes import order_words as words
-from anamnesis.notes.marks import HELD, marks_of, with_mark
+from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
 from anamnesis.notes.record import PINNED, Memory
 from anamnesis.plain import bare_lines
 
@@ -20,7 +20,6 @@ RUNS, CONCEALS, REVEALS = "runs downloaded code", "keeps something from the user
 ORDERS, PINS = "gives orders to all projects", "is pinned for all projects"
 # The project of notes that every session gets.
 _GLOBAL = "global"
-_BY = ", by "
 _SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _PART = lazy_pattern(r"[.!?;]\s+|[。！？]|\n+")
 _CLAUSE = lazy_pattern("[,;:]")
@@ -75,12 +74,7 @@ def held_by(agent: str, before: Memory | None, note: Memory) -> Memory:
         and (HELD in marks_of(note) or why_held(before))
     ):
         return note
-    return with_mark(note, HELD, f"{reason}{_BY}{agent or 'an agent'}")
-
-
-def agent_of(note: Memory) -> str:
-    """The agent that wrote a note with the mark of a hold; "" if there is none."""
-    return marks_of(note).get(HELD, "").rpartition(_BY)[2]
+    return with_mark(note, HELD, hold(reason, agent))
 
 
 def _visible(text: str) -> str:
