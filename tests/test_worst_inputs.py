@@ -22,6 +22,7 @@ from anamnesis.history.diffs import count_lines
 from anamnesis.mcp.arguments import checked, parameters, texts
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import decode, named_ids, parse
+from anamnesis.notes.redaction import redact
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.formats.editing import Unparsable
 from anamnesis.recall import query
@@ -44,6 +45,11 @@ def numbered(form: str, before: str = "", after: str = "") -> Make:
 def cycled(size: int) -> str:
     """A hundred different lines, repeated."""
     return "".join(f"{number % 101}\n" for number in range(size // 3))
+
+
+def alike(size: int) -> str:
+    """Passwords that begin alike."""
+    return "".join(f"password=a{'-a' * (number % 60)}9\n" for number in range(size // 70))
 
 
 def note(text: str) -> object:
@@ -134,6 +140,9 @@ CASES: list[tuple[str, Callable[[Any], object], Make]] = [
     ("front matter that is not closed", note, repeated("--- x\n", "---\n")),
     ("blanks before front matter", note, repeated("\n")),
     ("a note of newlines", lambda text: note(decode(text.encode())), repeated("\n", FRONT + "---\n")),
+    ("different passwords", redact, numbered("password=abcdef{}g\n")),
+    ("passwords that begin alike", redact, alike),
+    ("a long password and its beginnings", redact, repeated("a-", f"password=9{'a-' * 100}\n")),
     ("equal lines on both sides", merged, repeated("a\n")),
     ("different lines on both sides", merged, numbered("line {}\n")),
     ("repeated lines on both sides", merged, cycled),

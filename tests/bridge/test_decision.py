@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide
 from anamnesis.bridge.journal import UNKNOWN, Twin
-from anamnesis.bridge.mapping import fingerprint, noted, observed
+from anamnesis.bridge.mapping import all_writable, fingerprint, noted, observed
 from anamnesis.engram.record import Observation
-from anamnesis.notes import Memory, front_of, render, writable
+from anamnesis.notes import Memory, front_of, render
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
 
 NOW = "2026-06-01 12:00:00"
@@ -28,7 +28,7 @@ def key_of(row: Observation) -> str:
 
 
 AS = Translation(
-    note=partial(noted, key_of=key_of, machine_id="here", clean=writable), row=observed, clean=writable, now=NOW
+    note=partial(noted, key_of=key_of, machine_id="here", clean=all_writable), row=observed, clean=all_writable, now=NOW
 )
 ROW = Observation(
     *(1, "obs-1f2e3d4c5b6a7988", "s1", "decision", "Title", TEXT, None, "anamnesis", "project", "a/b"),

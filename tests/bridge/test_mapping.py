@@ -10,10 +10,19 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from anamnesis.bridge.mapping import fingerprint, note_id_of, note_type, noted, observed, project_name, sync_id_of
+from anamnesis.bridge.mapping import (
+    all_writable,
+    fingerprint,
+    note_id_of,
+    note_type,
+    noted,
+    observed,
+    project_name,
+    sync_id_of,
+)
 from anamnesis.engram.record import Observation
-from anamnesis.notes import Memory, moment_of, parse, render, ulid_of, validate, writable
-from anamnesis.notes.redaction import redact
+from anamnesis.notes import Memory, moment_of, parse, render, ulid_of, validate
+from anamnesis.notes.redaction import redact_all
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["", " ", "null", "7", "a\nb", "\x00"])
 NULLABLE = TEXT | st.none()
@@ -72,7 +81,7 @@ def key_of(row: Observation) -> str:
 
 
 def as_note(row: Observation, over: Memory | None = None) -> Memory:
-    return noted(row, over, key_of=key_of, machine_id="here", clean=writable)
+    return noted(row, over, key_of=key_of, machine_id="here", clean=all_writable)
 
 
 @given(ROWS)
@@ -122,10 +131,10 @@ def test_a_text_with_a_secret_stays_in_the_observation_until_the_note_says_somet
 ) -> None:
     secret = f"{text} AKIAIOSFODNN7EXAMPLA ghp_0123456789abcdefghijklmnopqrstuvwxyz"
     row = replace(row, title=f"t {secret}", content=secret)
-    note = noted(row, None, key_of=key_of, machine_id="here", clean=redact)
+    note = noted(row, None, key_of=key_of, machine_id="here", clean=redact_all)
     assert "ghp_0123456789" not in render(note)
-    assert observed(replace(note, tags=["new"]), row, redact).content == secret
-    assert observed(replace(note, body="changed"), row, redact).content == "changed"
+    assert observed(replace(note, tags=["new"]), row, redact_all).content == secret
+    assert observed(replace(note, body="changed"), row, redact_all).content == "changed"
 
 
 def test_a_byte_that_is_no_character_stays_in_the_observation() -> None:

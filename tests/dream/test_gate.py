@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from anamnesis import review
 from anamnesis.dream.admitting import Admission, accept, admit, drafted, forget
 from anamnesis.dream.derivable import derivable
-from anamnesis.dream.gate import MOST_A_MINUTE, MOST_DIRECTIVES, is_directive, judge
+from anamnesis.dream.gate import MOST_A_MINUTE, MOST_DIRECTIVES, judge
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.inject import select_inject
 from anamnesis.notes import Memory
 from anamnesis.notes.marks import marks_of
+from anamnesis.notes.orders import is_directive
 from anamnesis.store import MemoryStore
 from anamnesis.vault import Vault
 

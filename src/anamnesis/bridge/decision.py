@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from anamnesis.bridge.journal import UNKNOWN, Twin
 from anamnesis.bridge.mapping import fingerprint
+from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, parse
 from anamnesis.notes.merge import merge
@@ -42,7 +43,7 @@ class Translation:
 
     note: Callable[[Observation, Memory | None, str], Memory]
     row: Callable[[Memory, Observation | None], Observation]
-    clean: Callable[[str], str]
+    clean: Clean
     now: str
 
 
@@ -88,6 +89,6 @@ def _first_agreement(pair: Pair, note: Memory, row: Observation, as_: Translatio
         return _follow_row(pair, as_)  # written from that version without saving the twin: the note is unchanged
     base = None
     if pair.twin and pair.twin.revision != UNKNOWN:
-        base = replace(parse(pair.twin.front), body=as_.clean((*pair.versions, row)[0].content))
+        base = replace(parse(pair.twin.front), body=cleaned((*pair.versions, row)[0], as_.clean).content)
     merged = merge(base, note, as_.note(row, base or note, pair.note_id))
     return Outcome(merged.note, as_.row(merged.note, row), merged.other)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -31,10 +31,13 @@ from anamnesis.notes import (
     writable,
 )
 from anamnesis.notes.foreign import as_foreign
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.orders import held_by
+from anamnesis.notes.redaction import redact_all
 from anamnesis.project import GLOBAL
 
 _NO_TITLE = "Untitled"
+# Engram's rows do not name the agent.
+_CLIENT = "a client of Engram"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
 _LATEST_TIME = ulid(1 << 42, 0)  # in 2109
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
@@ -55,9 +58,14 @@ _SAID = ("title", "content", "type", "project", "scope", "topic_key", "tool_name
 _NULLABLE = ("tool_name", "project", "topic_key", "last_seen_at", "deleted_at")
 
 
-def fitting(text: str) -> str:
-    """A text as a note may hold it: without secrets and without invalid bytes."""
-    return redact(writable(text))
+def all_writable(texts: Sequence[str]) -> list[str]:
+    """The texts of an observation without invalid bytes."""
+    return [*map(writable, texts)]
+
+
+def fitting(texts: Sequence[str]) -> list[str]:
+    """The texts of an observation as a note may hold them: without secrets and without invalid bytes."""
+    return redact_all(all_writable(texts))
 
 
 def note_type(kind: str) -> MemoryType:
@@ -104,7 +112,7 @@ def same_bits_id(sync_id: str) -> str:
     return ulid_of(int(own[1], 16)) if own else ""
 
 
-def observed(note: Memory, over: Observation | None = None, clean: Clean = writable) -> Observation:
+def observed(note: Memory, over: Observation | None = None, clean: Clean = all_writable) -> Observation:
     """The note as an observation, based on the existing one, `over`.
 
     A text of `over` is kept if it equals the note's text once secrets and invalid bytes are removed from it.
@@ -114,10 +122,12 @@ def observed(note: Memory, over: Observation | None = None, clean: Clean = writa
     values["deleted_at"] = str(note.engram["deleted_at"]) if note.is_hidden else None
     if over:
         values["id"] = over.id
-        for name in _TEXTS:
+        different = [name for name in _TEXTS if getattr(over, name) not in (None, values[name])]
+        # Mostly none: cleaning takes a hundred times as long as comparing.
+        shown = cleaned(over, clean) if different else over
+        for name in different:
             value = getattr(over, name)
-            # Most are equal: cleaning takes a hundred times as long as comparing.
-            if value is not None and value != values[name] and values[name] in (writable(value), clean(value)):
+            if values[name] in (writable(value), getattr(shown, name)):
                 values[name] = value
     return Observation(**values)
 
@@ -134,22 +144,23 @@ def noted(
 ) -> Memory:
     """The observation as a note, based on the existing one, `over`, or else a new one with this id.
 
-    It is foreign if the observation was imported, or if an import has changed its content.
+    It is foreign if the observation was imported, or if an import has changed its content. It has a mark if it has to
+    wait for a person: only agents change observations.
     """
     shown = cleaned(row, clean)
-    # `key_of` needs the original row: cleaning may change the session's id, by which its folder is found.
-    note = (
-        _changed(shown, over, lambda: clean(key_of(row)))
-        if over
-        else _new(shown, note_id, clean(key_of(row)), machine_id)
-    )
+
+    def key() -> str:
+        # Of the original row: cleaning may change the session's id, by which its folder is found.
+        return clean([key_of(row), row.title, row.content])[0]
+
+    note = _changed(shown, over, key) if over else _new(shown, note_id, key(), machine_id)
     origin = origins.get(row.id)
     if origin and (over is None or (origin.updated_at == row.updated_at and _said(note) != _said(over))):
         note = as_foreign(note, origin.name)
     told = _told(note)
     fields = {name: value for name in _KEPT if told[name] != (value := getattr(shown, name))}
     unknown = {name: value for name, value in note.engram.items() if name not in told}
-    return replace(note, engram={**fields, **unknown})
+    return held_by(_CLIENT, over, replace(note, engram={**fields, **unknown}))
 
 
 def fingerprint(row: Observation) -> bytes:

@@ -8,7 +8,9 @@ from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.log import log
 from anamnesis.notes import REFLECTED, Memory, derived_id, has_time
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
+from anamnesis.notes.orders import why_dangerous
+from anamnesis.notes.redaction import redact, secrets_in, without_known
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import id_of_record, utcnow
 from anamnesis.store.tombstones import is_purged
@@ -39,12 +41,15 @@ def write_episodic(
         return existing
     if not existing and _is_deleted(store, note_id):
         return None
-    summary = summarizer.summarize(redacted(session))
+    session = redacted(session)
+    summary = summarizer.summarize(session)
     if summary is None:
         return None
+    extra = _held(existing, session, summary)
     if existing:
         return store.update(
             note_id,
+            extra=extra,
             title=_title(summary),
             body=summary.body,
             tags=_tags(_valid_tags(existing, summary), source),
@@ -65,8 +70,21 @@ def write_episodic(
             prov_source=_SOURCE,
             prov_model=summary.prov_model,
             prov_session=session.session_id,
+            extra=extra,
         )
     )
+
+
+def _held(existing: Memory | None, session: ParsedSession, summary: SummaryResult) -> dict[str, str]:
+    """The front matter of the session's note, with a mark if its agent said what no later session may be told as it is.
+
+    The user's own messages are not judged: what a person types is no agent's order.
+    """
+    told = [session.last_outcome, *(each.text for each in session.statements if not each.by_user)]
+    reason = why_dangerous("\n".join([*told, *([summary.body] if summary.prov_model else [])]))
+    note = existing or Memory("", "episodic", "", "")
+    is_new = reason and HELD not in marks_of(note)
+    return with_mark(note, HELD, hold(reason, session.model)).extra if is_new else note.extra
 
 
 def _is_deleted(store: MemoryStore, note_id: str) -> bool:
@@ -81,12 +99,25 @@ def _is_unread(store: MemoryStore, session: ParsedSession) -> bool:
 
 
 def redacted(session: ParsedSession) -> ParsedSession:
-    """The session without secrets. Redaction comes before clipping: half a secret is no longer recognised."""
+    """The session without secrets: what one of its texts reveals as a secret is removed from all.
+
+    Redaction comes before clipping: half a secret is no longer recognised.
+    """
+    known = secrets_in([session.first_prompt, session.last_outcome, *session.prompts, *session.answers])
+
+    def clean(text: str) -> str:
+        text = redact(text)
+        return without_known(text, known) if known else text
+
     return replace(
         session,
-        first_prompt=redact(session.first_prompt),
-        last_outcome=redact(session.last_outcome),
-        prompts=[redact(prompt) for prompt in session.prompts],
+        first_prompt=clean(session.first_prompt),
+        last_outcome=clean(session.last_outcome),
+        prompts=[*map(clean, session.prompts)],
+        statements=[replace(each, text=clean(each.text)) for each in session.statements],
+        git_branch=clean(session.git_branch),
+        files_touched=[*map(clean, session.files_touched)],
+        files_created=[*map(clean, session.files_created)],
     )
 
 

@@ -15,7 +15,7 @@ from anamnesis.dream.dream_database import DreamDatabase
 from anamnesis.dream.gate import MOST_DIRECTIVES, Verdict, judge
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, validate
-from anamnesis.notes.marks import HELD, with_mark
+from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
 from anamnesis.notes.spaces import space_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.gate_log import GateDecision
@@ -87,7 +87,7 @@ def accept(store: MemoryStore, number: int) -> Memory:
     draft = _entry(store, number).draft
     if draft is None:
         raise InvalidArgument(f"The gate did not refuse the note of entry {number}.", _HINT)
-    note = store.write(**{name: getattr(draft, name) for name in _FIELDS})
+    note = store.write(**{name: getattr(with_mark(draft, HELD, ""), name) for name in _FIELDS})
     store.decisions.accept(number, note.id)
     return note
 
@@ -125,13 +125,16 @@ def carry_out(
     if verdict.decision == "reject":
         return verdict, None
     if verdict.decision == "upsert" and (old := verdict.note):
-        tags = [*dict.fromkeys([*old.tags, *draft.tags])]
+        changes: dict[str, Any] = {"title": draft.title, "body": draft.body}
+        changes["tags"] = [*dict.fromkeys([*old.tags, *draft.tags])]
+        if reason := marks_of(draft).get(HELD):
+            changes["extra"] = with_mark(old, HELD, reason).extra
         try:
-            return verdict, store.update(old.id, expected=old, title=draft.title, body=draft.body, tags=tags)
+            return verdict, store.update(old.id, expected=old, **changes)
         except AnamnesisError:
             verdict = Verdict("allow", "new", "The note that says nearly the same has just been changed.")
     if verdict.decision == "redirect":
-        return verdict, store.write(
-            **{**fields, "extra": with_mark(draft, HELD, verdict.reason.partition(". ")[0]).extra}
-        )
+        agent = draft.prov_session.rpartition("/")[0]
+        reason = marks_of(draft).get(HELD) or hold(verdict.reason.partition(". ")[0], agent)
+        return verdict, store.write(**{**fields, "extra": with_mark(draft, HELD, reason).extra})
     return verdict, store.write(**fields)

@@ -6,7 +6,6 @@ can show all that it says. A note that differs in a number, a name, a negation, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -14,9 +13,9 @@ from typing import Literal, get_args
 from anamnesis.dream.comparison import Comparison, compare
 from anamnesis.dream.derivable import derivable
 from anamnesis.dream.proposal import is_persons
-from anamnesis.light import lazy_pattern
 from anamnesis.notes import Memory
 from anamnesis.notes.marks import CONTRADICTED, GONE, OUTDATED, REFLECTED
+from anamnesis.notes.orders import is_directive
 from anamnesis.plain import one_line
 
 Decision = Literal["allow", "upsert", "redirect", "reject"]
@@ -34,12 +33,6 @@ _LONGEST_COMPARED = 20_000
 # A note with one of these tags is no longer valid as a source.
 _OVERTAKEN = frozenset((OUTDATED, CONTRADICTED, GONE, REFLECTED))
 _BEFORE, _AFTER = "\"'`(", "\"'`).,;:!?"
-_SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
-_ORDER = lazy_pattern(
-    r"[-*\d.) ]*+(?:always|never|you must|you should|you shall|you have to|do not|don't|must|make sure|ensure that"
-    r"|remember to|be sure to|under no circumstances)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +72,6 @@ def judge(draft: Memory, close: Sequence[Memory], *, directives: int = 0, writte
         " searches, but new sessions get it only after the user has accepted it (`anamnesis review`)."
     )
     return Verdict("redirect", "directives", reason)
-
-
-def is_directive(note: Memory) -> bool:
-    """Whether a note gives orders: at least half of its sentences do."""
-    sentences = [each for each in _SENTENCE.split(note.body) if each.strip()]
-    return bool(sentences) and 2 * sum(_ORDER.match(each) is not None for each in sentences) >= len(sentences)
 
 
 def _against(draft: Memory, note: Memory) -> Verdict | None:

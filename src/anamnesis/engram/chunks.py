@@ -80,7 +80,7 @@ def export(
     project: str | None,
     warn: Callable[[str], object] = lambda _: None,
     *,
-    clean: Clean = str,
+    clean: Clean = list,
 ) -> tuple[str, Chunk] | None:
     """Export the rows that are in no chunk, of one project or of all; returns the id and content, or None.
 
@@ -137,7 +137,7 @@ def _entry(id: str, chunk: Chunk, created_by: str, created_at: str) -> dict[str,
     return {"id": id, "created_by": created_by, "created_at": created_at, **counts}
 
 
-def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str, strict: bool = False) -> ImportedChunks:
+def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = list, strict: bool = False) -> ImportedChunks:
     """Import each chunk that is not known yet, in one transaction; an unreadable one stops no other."""
     result = ImportedChunks()
     known = _known(db)
@@ -153,7 +153,7 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str, strict:
                 continue
             chunk = cleaned(read, clean)
             with writing(db):
-                origin = clean(str(entry.get("created_by") or ""))
+                [origin] = clean([str(entry.get("created_by") or "")])
                 counts = exchange.import_(db, _complete(db, chunk), origin, strict=strict)
                 _record(db, id)
         except (RefusedPath, ValueError, Refused) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Clean = Callable[[str], str]
+# Cleans texts that belong together.
+Clean = Callable[[Sequence[str]], list[str]]
 Row = TypeVar("Row", bound="DataclassInstance")
 
 # Identities and times: rows are found by them.
@@ -20,14 +21,13 @@ _FORMAL = frozenset(
 
 
 def cleaned(row: Row, clean: Clean) -> Row:
-    """A row, or an export with its rows, with every text cleaned; identities and times stay."""
-    changes: dict[str, Any] = {}
-    for name in _names(type(row)):
-        value = getattr(row, name)
-        if isinstance(value, str):
-            if value and (text := clean(value)) != value:
-                changes[name] = text
-        elif isinstance(value, tuple):
+    """A row, or an export with its rows, with the texts of each cleaned together; identities and times stay."""
+    values = {name: getattr(row, name) for name in _names(type(row))}
+    given = {name: value for name, value in values.items() if isinstance(value, str) and value}
+    texts = dict(zip(given, clean([*given.values()]), strict=True))
+    changes: dict[str, Any] = {name: text for name, text in texts.items() if text != given[name]}
+    for name, value in values.items():
+        if isinstance(value, tuple):
             changes[name] = tuple(cleaned(each, clean) for each in value)
     return replace(row, **changes) if changes else row
 

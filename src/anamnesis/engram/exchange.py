@@ -14,7 +14,7 @@ from anamnesis.engram.record import Export, ImportResult, Observation, Prompt, S
 from anamnesis.engram.strings import trim_space, valid
 
 
-def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean = str) -> Export:
+def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean = list) -> Export:
     """All sessions, observations (also deleted ones) and prompts; or those of a project, with their sessions.
 
     Every text is cleaned, because an export leaves this machine.

@@ -105,13 +105,20 @@ def get(db: sqlite3.Connection, id: int) -> Observation | None:
     return Observation(*row) if row else None
 
 
-def update(db: sqlite3.Connection, id: int, changes: Mapping[str, str | None]) -> Observation:
-    """Change the given fields of type, title, content, project, scope and topic_key; None means not given."""
+def update(
+    db: sqlite3.Connection, id: int, changes: Mapping[str, str | None], clean: Callable[[str], str] = str
+) -> Observation:
+    """Change the given fields of type, title, content, project, scope and topic_key; None means not given.
+
+    The other texts are replaced by what `clean` makes of them.
+    """
     values: dict[str, str | None] = {
         name: _PREPARED[name](value) for name, value in changes.items() if value is not None
     }
     with writing(db):
         found = _existing(db, id)
+        others = {name: getattr(found, name) or "" for name in _ALSO_CLEANED if name not in values}
+        values |= {name: text for name, old in others.items() if (text := clean(old)) != old}
         content = values.get("content")
         values["normalized_hash"] = normal.content_hash(found.content if content is None else content)
         assignments = ", ".join(f"{name} = :{name}" for name in values)
@@ -201,6 +208,7 @@ _PREPARED: dict[str, Callable[[str], str | None]] = {
     "scope": normal.scope,
     "topic_key": lambda text: topics.normalise(text) or None,
 }
+_ALSO_CLEANED = ("title", "content", "topic_key")
 _REVISE = f"""
     UPDATE observations SET type = :type, title = :title, content = :content, tool_name = :tool_name,
         topic_key = :topic_key, normalized_hash = :normalized_hash, revision_count = revision_count + 1,

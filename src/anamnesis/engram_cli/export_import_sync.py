@@ -50,7 +50,7 @@ def run_import(arguments: list[str], settings: Settings) -> None:
     cleaning = open_engram.cleaning(settings)
     with open_engram.opened(settings) as db:
         origin = cleaning(Path(file).name)
-        counts = exchange.import_(db, cleaned(content, cleaning), origin, strict=cleaning.strict)
+        counts = exchange.import_(db, cleaned(content, cleaning.all), origin, strict=cleaning.strict)
     print_out(f"Imported from {file}\n")
     _print_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
     print_err(warning(cleaning.kinds))
@@ -69,7 +69,7 @@ def run_sync(arguments: list[str], settings: Settings) -> None:
                 f"  Pending import:  {found.pending}\n"
             )
         elif "--import" in given.switches:
-            imported = chunks.import_(db, folder, clean=cleaning, strict=cleaning.strict)
+            imported = chunks.import_(db, folder, clean=cleaning.all, strict=cleaning.strict)
             _print_imported(imported, warning(cleaning.kinds))
         else:
             project = None if "--all" in given.switches else _project(given, settings.home)

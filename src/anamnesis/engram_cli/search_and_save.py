@@ -51,7 +51,7 @@ def run_save(arguments: list[str], settings: Settings) -> None:
             scope=given.text("--scope", "project"),
             topic_key=given.text("--topic"),
         ),
-        cleaning,
+        cleaning.all,
     )
     with open_engram.opened(settings) as db:
         sessions.create(db, new.session_id, new.project)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from anamnesis.dream.admitting import Admission, accepted, carry_out, drafted
-from anamnesis.dream.gate import MOST_A_MINUTE, MOST_DIRECTIVES, Verdict, is_directive, judge
+from anamnesis.dream.gate import MOST_A_MINUTE, MOST_DIRECTIVES, Verdict, judge
 from anamnesis.hub.store import MACHINE, HubStore, SharedNote
 from anamnesis.hub.tenancy import Held
 from anamnesis.hub.versions import version_notes, written_lately
 from anamnesis.notes import Memory
 from anamnesis.notes.authorship import is_edited_by_hand
+from anamnesis.notes.orders import is_directive
 from anamnesis.store.repeating import longest_words
 
 if TYPE_CHECKING:

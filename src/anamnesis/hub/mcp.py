@@ -99,11 +99,15 @@ def _writing_tools(store: Callable[[], MemoryStore]) -> list[Tool]:
         the note is in the space that its project was given to, or else the user's own, which nobody else can read.
         Returns the created note's metadata. This modifies the store, so it is not auto-approved.
 
+        Orders for all projects (project = global), pins of them, and texts that run downloaded code, keep something
+        from the user or touch credentials wait until the user has accepted them; held in the answer says so.
+
         A gate keeps out what another note of the space says already. What code or git can tell by itself, and orders
         beyond a number, wait for a person's review. If the note was not written as it is, gate in the answer says what
         was done instead, why, and with which note."""
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
-        admitted = admit(_current.get(), space, {"type": type, "prov_session": session.current(), **given})
+        fields = memory.held({"type": type, "prov_session": session.current(), **given})
+        admitted = admit(_current.get(), space, fields)
         if admitted.verdict.decision == "allow" and admitted.note:
             return memory.as_written(store(), admitted.note, given)
         return memory.as_gated(store(), admitted, given)

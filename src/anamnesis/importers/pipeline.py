@@ -6,6 +6,7 @@ that the user deleted stays deleted, and one that the user edited is not changed
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import zipfile
 import zlib
@@ -26,7 +27,7 @@ from anamnesis.notes.acceptance import ACCEPTED, OWN
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_foreign
 from anamnesis.notes.marks import EDITED_BY, HELD, marks_of, with_mark, with_marks
 from anamnesis.notes.merge import MergedNote, merge
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.redaction import redact, redact_all, secrets_in, without_known
 from anamnesis.project import GLOBAL, cleaned_key
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import changed_at, utcnow
@@ -310,32 +311,39 @@ class _ImportRun:
         note = self._new(note_id, record, project)
         if self._importer.is_own:
             return note
-        return with_origin(
-            self._foreign(note),
-            {"from": self._importer.name, "key": redact(record.key), **plain_fields(record.fields)},
-        )
+        known = secrets_in([record.title, record.body, *map(str, record.tags)])
+        named = {"from": self._importer.name, "key": redact(record.key), **plain_fields(record.fields)}
+        whole = with_origin(self._foreign(note), named)
+        return replace(whole, extra={key: without_known(lines, known) for key, lines in whole.extra.items()})
 
     def _foreign(self, note: Memory) -> Memory:
         tags = [tag for tag in note.tags if tag not in _OURS]
         return as_foreign(replace(note, tags=[*tags, self._importer.name]), self._importer.name)
 
     def _new(self, note_id: str, record: Record, project: str) -> Memory:
-        title = redact(" ".join(record.title.split())) or redact(" ".join(record.body[:1000].split()))
+        title, body, key, session, model, *tags = redact_all(
+            [
+                *(" ".join(record.title.split()), record.body.replace("\r\n", "\n").replace("\0", "").strip("\n")),
+                *(cleaned_key(project), record.session, record.model),
+                *(" ".join(str(tag).split()).lstrip("#") for tag in record.tags),
+                json.dumps({record.key: record.fields}, default=str),
+            ]
+        )
+        title = title or " ".join(body[:1000].split())
         created_at = _time(record.created_at) or _time(record.updated_at) or utcnow()
-        tags = [redact(" ".join(str(tag).split()).lstrip("#"))[:_LONGEST_TAG] for tag in record.tags]
         return Memory(
             id=note_id,
             type=record.type if record.type in TYPES else "semantic",
             title=title[:_LONGEST_TITLE].strip() or f"From {self._importer.name}",
-            body=redact(record.body.replace("\r\n", "\n").replace("\0", "").strip("\n")),
-            project=redact(cleaned_key(project)) or GLOBAL,
+            body=body,
+            project=key or GLOBAL,
             machine_id=self._machine.id,
-            tags=tags,
+            tags=[tag[:_LONGEST_TAG] for tag in tags[:-1]],
             created_at=created_at,
             updated_at=max(_time(record.updated_at) or utcnow(), created_at),
             prov_source=SOURCE,
-            prov_session=redact(record.session),
-            prov_model=redact(record.model),
+            prov_session=session,
+            prov_model=model,
         )
 
     def _updated(self, existing: Memory, note: Memory, *, is_same: bool) -> Memory:
@@ -369,15 +377,18 @@ def edited(existing: Memory, record: Record) -> Memory:
         tags=[str(tag) for tag in record.tags],
         confidence=there.confidence,
         supersedes=there.supersedes,
-        extra={key: lines if lines in existing.extra.values() else redact(lines) for key, lines in there.extra.items()},
+        extra=there.extra,
     )
-    return without_secrets(with_mark(changed, HELD, marks_of(existing).get(HELD, "")))
+    clean = without_secrets(with_mark(changed, HELD, marks_of(existing).get(HELD, "")))
+    known = existing.extra.values()
+    return replace(clean, extra={key: text if text in known else redact(text) for key, text in clean.extra.items()})
 
 
 def _without_claims(note: Memory) -> Memory:
     """A foreign note without marks and links: it can neither replace notes of ours nor be a twin of an observation."""
-    extra = {key: redact(lines) for key, lines in note.extra.items()}
-    return with_marks(replace(without_secrets(note), extra=extra, supersedes="", engram={}), {})
+    clean = without_secrets(note)
+    extra = {key: redact(lines) for key, lines in clean.extra.items()}
+    return with_marks(replace(clean, extra=extra, supersedes="", engram={}), {})
 
 
 def _with_block_of(note: Memory, changed: Memory) -> Memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import Settings
@@ -38,6 +38,7 @@ _MOST_ROWS = 100
 _RELATED, _MOST_RELATED = 5, 10
 _LONGEST_NAME = 80
 
+_WAITS = "Searches find it, but no session is told it before the user has accepted it (`anamnesis review`)."
 _NOTHING_FITS = "Nothing in memory clearly fits this query; these are the closest notes."
 
 # Shared by the tools and `POST /recall`.
@@ -185,6 +186,9 @@ def _writing_tools(store: OpenStore, settings: Settings) -> list[Tool]:
         with this machine as its origin. Returns the created note's metadata, and in resembles the notes
         that say nearly the same, if any. This modifies the store, so it is not auto-approved.
 
+        Orders for all projects (project = global), pins of them, and texts that run downloaded code, keep something
+        from the user or touch credentials wait until the user has accepted them; held in the answer says so.
+
         A gate rejects what is already known: what another note says, or what code or git can tell. If the note was
         not written unchanged, gate in the answer says what was done instead, why, and with which note."""
         from anamnesis.mcp.session import current  # which the list of tools does not need
@@ -196,6 +200,7 @@ def _writing_tools(store: OpenStore, settings: Settings) -> list[Tool]:
             from anamnesis.mcp.spaces import lines_for
 
             fields["extra"] = lines_for(space, scope)
+        fields = held(fields)
         if not settings.gate:
             return as_written(memory, memory.write(**fields), given)
         from anamnesis.dream.admitting import admit  # which the list of tools does not need
@@ -224,14 +229,23 @@ def update_tool(store: OpenStore, fields: Mapping[str, Message]) -> Tool:
     def memory_update(id: str, **changes: Any) -> Message:
         """Change a note: only the given fields are replaced.
 
-        Give at least one of the fields. The time of the change is recorded.
+        Give at least one of the fields. The time of the change is recorded. A text that memory_write would hold waits
+        here too, whoever wrote the note before.
         This modifies the store, so it is not auto-approved."""
         given = {name: value for name, value in changes.items() if value is not None}
         if not given:
             raise InvalidArgument("memory_update got no field to change.", f"Give one of: {', '.join(changes)}.")
         refuse_cut(id, given.get("body", ""))
+        from anamnesis.mcp.session import agent  # which the list of tools does not need
+        from anamnesis.notes.orders import held_by
+
         memory = store()
-        changed = memory.update(id, **given)
+        before = memory.get(id)
+        after = held_by(agent(), before, replace(before, **given))
+        if after.extra == before.extra:
+            changed = memory.update(id, **given)
+        else:
+            changed = memory.update(id, expected=before, **given, extra=after.extra)
         _used(memory, "edited", id)
         return as_written(memory, changed, given)
 
@@ -259,6 +273,16 @@ def note_schemas() -> tuple[dict[str, Message], dict[str, Message]]:
     return written, changed
 
 
+def held(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an agent's new note, with a mark if it has to wait for a person."""
+    from anamnesis.mcp.session import agent  # which the list of tools does not need
+    from anamnesis.notes.orders import held_by
+
+    draft = Memory(id="", **fields)
+    note = held_by(agent(), None, draft)
+    return fields if note is draft else {**fields, "extra": note.extra}
+
+
 def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
     """The note, with the kinds of secrets redacted in the given fields, and the notes that say nearly the same."""
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools does not need
@@ -266,8 +290,15 @@ def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Messa
 
     kinds = redacted_kinds(given, note)
     alike = resembling(store, note) if given.keys() & {"title", "body"} else []
-    more = {"redacted": kinds, "resembles": _named(alike)}
+    more = {"redacted": kinds, "resembles": _named(alike), "held": _waits(note)}
     return fitted([note_fields(note) | {name: value for name, value in more.items() if value}])[0]
+
+
+def _waits(note: Memory) -> str:
+    from anamnesis.notes.marks import HELD, marks_of  # which the list of tools does not need
+
+    reason = marks_of(note).get(HELD)
+    return f"{reason}. {_WAITS}" if reason else ""
 
 
 def as_gated(store: MemoryStore, admitted: Admission, given: dict[str, Any]) -> Message:

@@ -10,6 +10,7 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.inject import render_inject
 from anamnesis.mcp.answer import fitted, note_fields
 from anamnesis.mcp.dispatcher import Message
+from anamnesis.mcp.session import agent
 from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import Lesson, Stamp
 from anamnesis.store import MemoryStore
@@ -65,7 +66,7 @@ def take_notes(
         raise InvalidArgument("memory_reflect got neither notes nor done.", "Give one of them.")
     if len(notes) > _MOST_NOTES:
         raise InvalidArgument(f"memory_reflect accepts at most {_MOST_NOTES} notes.", "Call it several times.")
-    return _answer(take(store, [_lesson(note) for note in notes], done, Stamp(model, machine_id, utcnow())))
+    return _answer(take(store, [_lesson(note) for note in notes], done, Stamp(model, machine_id, utcnow(), agent())))
 
 
 def _lesson(note: Message) -> Lesson:

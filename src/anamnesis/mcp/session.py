@@ -24,6 +24,12 @@ def current() -> str:
     return _current.get() or f"{_UNNAMED}/{_PROCESS}"
 
 
+def agent() -> str:
+    """The name of the client whose message is being answered; "" if it has none."""
+    name = current().rpartition("/")[0]
+    return "" if name == _UNNAMED else name
+
+
 @contextlib.contextmanager
 def speaking(session: str) -> Iterator[None]:
     """Answer messages of this session; messages without a session belong to that of this process."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
 
@@ -22,21 +22,32 @@ class Cleaning:
     def __init__(self, *, strict: bool = False) -> None:
         self.strict = strict
         self.kinds: list[str] = []
+        self._known: Mapping[str, str] = {}
 
     def __call__(self, text: str) -> str:
         """The text to store."""
+        return self.all([text])[0]
+
+    def all(self, texts: Sequence[str]) -> list[str]:
+        """Texts to store that belong together: what one reveals as a secret is removed from all."""
         if self.strict:
-            return text
-        cleaned: str = _engine().redact(text)
-        if cleaned != text:
-            self.kinds += [kind for kind in _engine().removed_kinds(text, cleaned) if kind not in self.kinds]
+            return [*texts]
+        cleaned: list[str]
+        cleaned, self._known = _engine().redact_knowing(texts)
+        for before, after in zip(texts, cleaned, strict=True):
+            if after != before:
+                self.kinds += [kind for kind in _engine().removed_kinds(before, after) if kind not in self.kinds]
         return cleaned
 
-    def outgoing(self, text: str) -> str:
-        """The text to export."""
-        redact = _engine().redact
-        parts = _PRIVATE_TAG.split(text) if self.strict else [text]
-        return "".join(part if number % 2 else redact(part) for number, part in enumerate(parts))
+    def also(self, text: str) -> str:
+        """A stored text beside those cleaned last: what they revealed as a secret is removed from it."""
+        return str(_engine().without_known(text, self._known)) if self._known else text
+
+    def outgoing(self, texts: Sequence[str]) -> list[str]:
+        """Texts to export that belong together."""
+        split = [_PRIVATE_TAG.split(text) if self.strict else [text] for text in texts]
+        cleaned = iter(_engine().redact_all([part for parts in split for part in parts[::2]]))
+        return ["".join(part if number % 2 else next(cleaned) for number, part in enumerate(parts)) for parts in split]
 
 
 def redacted_kinds(given: Mapping[str, object], note: Memory) -> list[str]:

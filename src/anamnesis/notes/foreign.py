@@ -16,6 +16,7 @@ REVIEWED, TO_REVIEW = "reviewed", "to-review"
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
 _AGENT = "an agent's"
+_UNNAMED = ("unknown", "an-agent")
 _CONFIDENCE = 0.5
 # The project of notes that are told in every project.
 _EVERYWHERE = "global"
@@ -66,23 +67,26 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
     `author` is the other member of a team who wrote it in a space, to which `projects` belong. No tags count: any tool
     can write them.
     """
-    is_held = False
+    is_held, agent = False, ""
     if note.extra:
-        from anamnesis.notes.marks import HELD, marks_of  # most notes have none
+        from anamnesis.notes.marks import HELD, holding_agent, marks_of  # most notes have none
 
-        is_held = HELD in marks_of(note)
+        is_held = HELD in (marks := marks_of(note))
+        agent = origin_name(holding_agent(marks.get(HELD, "")))
     if author:
         is_held |= note.project == _EVERYWHERE or note.project not in projects
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:
         is_held |= note.project == _EVERYWHERE
         return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
-    return Origin(_AGENT, True, True, True) if is_held else None
+    if not is_held:
+        return None
+    return Origin(_AGENT if agent in _UNNAMED else f"{_AGENT} ({agent})", True, True, True)
 
 
 def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
     """The origin of a note that the user has accepted, or that `is_own` after all; None for an agent's."""
-    return None if is_own or origin.source == _AGENT else Origin(origin.source)
+    return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
 
 
 def as_foreign(note: Memory, origin: str) -> Memory:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
+from anamnesis.notes.known_secrets import Known, known_secrets
+from anamnesis.notes.known_secrets import without_known as without_known
 from anamnesis.notes.secret_names import ascii_of, secret_names, without_named
 from anamnesis.notes.secret_rules import COMMANDS, alone, in_lower_case, regex_of, rules
 from anamnesis.notes.secret_values import MARKER, is_reference, without_cookies
@@ -111,12 +115,44 @@ _ENTRY = r"(?m)(^[ \t]+[\w.-]+:[ \t]*(?:[|>][-+]?\s{1,40})?[\"']?)(?![|>&*{\[])[
 # Many redacted fields are the name of a project or a type: too short for a secret, and no assignment.
 _ONE_WORD = re.compile(r"[\w.-]*+\Z", re.ASCII)
 _LONGEST_KNOWN = 4_096
+_NONE: Known = MappingProxyType({})
+# Values that were removed, with their markers.
+_Removed = list[tuple[str, str]]
 
 
 def redact(text: str) -> str:
     """The text with `[REDACTED]` for private blocks and `[REDACTED:kind]` for secrets."""
+    return _found(text)[0]
+
+
+def redact_all(texts: Sequence[str]) -> list[str]:
+    """Texts that belong together, such as the fields of a note: what one reveals as a secret is removed from all."""
+    return redact_knowing(texts)[0]
+
+
+def redact_knowing(texts: Sequence[str]) -> tuple[list[str], Known]:
+    """The texts as `redact_all` returns them, and the secrets that they reveal."""
+    found = [_found(text) for text in texts]
+    known = _all_of(found)
+    return [without_known(text, known) if known else text for text, _ in found], known
+
+
+def secrets_in(texts: Iterable[str]) -> Known:
+    """The secrets that the texts reveal, for `without_known`."""
+    return _all_of(_found(text) for text in texts)
+
+
+def _all_of(found: Iterable[tuple[str, Known]]) -> Known:
+    known: dict[str, str] = {}
+    for _, each in found:
+        if each:
+            known |= each
+    return known
+
+
+def _found(text: str) -> tuple[str, Known]:
     if len(text) < _SHORTEST and _ONE_WORD.match(text):
-        return text
+        return text, _NONE
     return _redacted(text) if len(text) <= _LONGEST_KNOWN else _redacted.__wrapped__(text)
 
 
@@ -130,39 +166,42 @@ def removed_kinds(before: str, after: str) -> list[str]:
 
 # A text that was read is often written next, so texts come twice.
 @lru_cache(maxsize=1024)
-def _redacted(given: str) -> str:
+def _redacted(given: str) -> tuple[str, Known]:
+    """The text without secrets, and those that are recognised anywhere."""
     text, letters = given, ascii_of(given)
+    removed: _Removed = []
     if b"private" in (lowered := letters.lower()):
         if b"<private" in lowered or b"u003cprivate" in lowered:
             text = _without_private(text)
         if b"PRIVATE KEY" in letters:
             text = re.compile(_PEM).sub("[REDACTED:private-key]", text)
         if b"Private-Lines:" in letters:
-            text = _without("private-key", _PUTTY, text)
+            text = _without("private-key", _PUTTY, text, [])
     long = _long_words(letters)
     words = _random(long)
     if words:
-        text = _without_tokens(text, b" ".join(words))
+        text = _without_tokens(text, b" ".join(words), removed)
     if b"@" in letters and b"/" in letters:
-        text = _without("url-password", PATTERNS["url-password"], text)
-        text = _without("url-token", PATTERNS["url-token"], text)
+        text = _without("url-password", PATTERNS["url-password"], text, removed)
+        text = _without("url-token", PATTERNS["url-token"], text, removed)
     if b" -" in letters:
-        text = _without_passwords(text, letters)
+        text = _without_passwords(text, letters, removed)
     if b"kind:" in letters and b"ata:" in letters and b"secret" in lowered:
-        text = _without_manifests(text)
+        text = _without_manifests(text, removed)
     if b"cookie" in lowered:
-        text = without_cookies(text)
+        text = without_cookies(text, removed)
     if text is not given:
         lowered = ascii_of(text).lower()
-    text = without_named(text, secret_names(lowered))
+    text = without_named(text, secret_names(lowered), removed)
     if words and text is not given:
         letters = ascii_of(text)
         lowered, long = letters.lower(), _long_words(letters)
         words = _random(long)
     keys = set(filter(may_be_a_key, words)) if words else words
     if keys:
-        text = without_named(text, vendor_names(letters, lowered, [word for word in long if word in keys]))
-    return text
+        text = without_named(text, vendor_names(letters, lowered, [word for word in long if word in keys]), removed)
+    known = known_secrets(removed) if removed else _NONE
+    return (without_known(text, known) if known else text), known
 
 
 def _long_words(letters: bytes) -> list[bytes]:
@@ -185,7 +224,7 @@ def _is_random(word: bytes) -> bool:
     return not marks.isalpha() and may_be_a_key(word)
 
 
-def _without_tokens(text: str, long: bytes) -> str:
+def _without_tokens(text: str, long: bytes, removed: _Removed) -> str:
     # A short text has fewer pairs of letters than there are endings.
     short = len(long) < 160
     endings = _SINGLE | ({long[at : at + 2] for at in range(len(long))} & _TOKENS.keys()) if short else _TOKENS
@@ -194,13 +233,13 @@ def _without_tokens(text: str, long: bytes) -> str:
     for _, kind, _, literal, shape in sorted(found):
         pattern = regex_of(literal, shape) if literal else shape
         if re.compile(pattern, re.ASCII).search(words):
-            text = _without(kind, pattern, text)
+            text = _without(kind, pattern, text, removed)
     if _DISCORD_DOTS.search(long):
-        text = _without("discord-token", PATTERNS["discord-token"], text)
+        text = _without("discord-token", PATTERNS["discord-token"], text, removed)
     return text
 
 
-def _without_passwords(text: str, letters: bytes) -> str:
+def _without_passwords(text: str, letters: bytes, removed: _Removed) -> str:
     before, done = [], 0
     for found in _FLAG.finditer(letters):
         before.append(letters[max(done, found.start() - _LONGEST_COMMAND) : found.start()])
@@ -208,7 +247,7 @@ def _without_passwords(text: str, letters: bytes) -> str:
     commands = b" ".join(before)
     for program, flag in COMMANDS if commands else ():
         if program in commands:
-            text = _without("password", command_regex(program, flag), text)
+            text = _without("password", command_regex(program, flag), text, removed)
     return text
 
 
@@ -242,21 +281,24 @@ def _without_private(text: str) -> str:
     return "".join([*kept, text[done:]])
 
 
-def _without_manifests(text: str) -> str:
+def _without_manifests(text: str, removed: _Removed) -> str:
     documents = re.split(r"(?m)(^---[^\n]*\n)", text)
     return "".join(
-        re.sub(_DATA, lambda data: _without("secret", _ENTRY, data[0]), document)
+        re.sub(_DATA, lambda data: _without("secret", _ENTRY, data[0], removed), document)
         if re.search(_MANIFEST, document)
         else document
         for document in documents
     )
 
 
-def _without(kind: str, pattern: str, text: str) -> str:
+def _without(kind: str, pattern: str, text: str, removed: _Removed) -> str:
     def replacement(found: re.Match[str]) -> str:
         secret = MARKER.sub("", found[0][len(found[1]) :])
         if not secret or _NO_TOKEN.match(secret) or is_reference(secret):
             return found[0]
-        return f"{found[1]}[REDACTED:{kind}]"
+        removed.append((secret, marker))
+        return f"{found[1]}{marker}"
+
+    marker = f"[REDACTED:{kind}]"
 
     return re.compile(pattern, re.ASCII).sub(replacement, text)

@@ -78,6 +78,12 @@ _ON_A_LINE = re.compile(rf"{_SCHEME}(?P<value>[^\s\"'`<>()\[\]{{}},;|\\]{{4,4096
 _WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]{{1,64}}+|\[(?!REDACTED)|[;&](?![\w. ]{{1,30}}=)){{1,16}})")
 # A word that `_WHOLE` matches to its end.
 _PLAIN = re.compile(r"[A-Za-z0-9]{1,64}+(?=[\n\r\\]|[;&][\w. ]{1,30}=|\Z)")
+# Punctuation after a value: a sentence hardly ends a value with one of the first, and passwords often do. On a line
+# that is only a name and its value, any may be the value's last character.
+_LAST = frozenset(".,:;!?*)]}")
+_ENDINGS = {False: re.compile(r"[.,:;!?*]{0,8}[!?*]"), True: re.compile(r"[.,:;!?]{0,8}[!?]")}
+_AT_LINE_END = re.compile(r"[.,:;)\]}]{1,8}(?=[ \t]{0,9}(?:\r?\n|\\[rn]|\Z))")
+_OPENED = re.compile(r"[(\[{]")
 _CALL = re.compile(r"[A-Za-z_][\w.]*+[(\[]|(?:os|env|process|import|self|this|settings|config)\.\w")
 
 
@@ -86,8 +92,8 @@ def ascii_of(text: str) -> bytes:
     return text.encode("ascii", "replace")
 
 
-def without_named(text: str, names: Iterable[Name]) -> str:
-    """The text without the secrets after the names, which are in the order of the text."""
+def without_named(text: str, names: Iterable[Name], removed: list[tuple[str, str]]) -> str:
+    """The text without the secrets after the names, which are in the order of the text; adds them to `removed`."""
     kept: list[str] = []
     done = 0
     harmless: set[tuple[str, str, str]] = set()
@@ -99,6 +105,7 @@ def without_named(text: str, names: Iterable[Name]) -> str:
             continue
         if span := _span_of_secret(text, before, at, kind, name):
             kept += (text[done : span[0]], _MARKERS[kind])
+            removed.append((text[span[0] : span[1]], _MARKERS[kind]))
             done = span[1]
         elif len(harmless) < _MOST_HARMLESS and _is_local(text[end : end + _AFTER], name):
             harmless.add((kind, before, text[at : end + _AFTER]))
@@ -163,7 +170,8 @@ def _span_of_secret(text: str, before: str, at: int, kind: str, name: re.Match[b
         literal = literal or (group == "sign" and (shell or margin == "") and name["sign"] in _ASSIGNED)
         literal = literal or (setter and shell and lead[lead.rfind("\n") + 1 :].strip() in _AT_START)
     letters = _WORD if group == "element" or (margin is None and not shell) else _WHOLE
-    span = _judged(letters.match(text, quote.end() if quote else end), kind, literal)
+    value = letters.match(text, quote.end() if quote else end)
+    span = _judged(value, kind, literal, alone=margin == "" or shell)
     # A quote without an end belongs to a truncated value, or else to another string.
     if span and quote and text[span[1] : span[1] + 1] not in ("", "\n", quote[0][-1]):
         return None
@@ -198,7 +206,7 @@ def _span_of_lines(text: str, kind: str, name: re.Match[bytes]) -> tuple[int, in
     """The span of the secret on the line after a name, or on the lines of a YAML block."""
     value = _ON_A_LINE.match(text, name.end())
     literal = bool(name["block"]) or name["line"].rstrip().endswith((b"'", b'"'))
-    span = _judged(value, kind, literal) if value and ":" not in value["value"][-1:] else None
+    span = _judged(value, kind, literal, alone=True) if value and ":" not in value["value"][-1:] else None
     if not span or not name["block"]:
         return span
     indent = re.search(r"[ \t]*\Z", text[max(0, span[0] - 40) : span[0]])
@@ -208,8 +216,8 @@ def _span_of_lines(text: str, kind: str, name: re.Match[bytes]) -> tuple[int, in
     return span[0], more.end() if more else span[1]
 
 
-def _judged(value: re.Match[str] | None, kind: str, literal: bool) -> tuple[int, int] | None:
-    """The span of the value, if it is a secret."""
+def _judged(value: re.Match[str] | None, kind: str, literal: bool, alone: bool = False) -> tuple[int, int] | None:
+    """The span of the value, if it is a secret; `alone` if its line holds nothing else than its name."""
     if not value:
         return None
     scheme, secret = value.group("scheme", "value")
@@ -231,13 +239,25 @@ def _judged(value: re.Match[str] | None, kind: str, literal: bool) -> tuple[int,
         while more := value.re.match(value.string, end):
             end = more.end()
         end = start + len(_trimmed(value.string[start:end]))
-    return start, end
+    return start, end if value.re is _QUOTED else _with_last(value.string, start, end, alone=alone)
 
 
 def _is_secret(value: str, kind: str, literal: bool) -> bool:
     if kind in VENDOR_KINDS:
         return is_of_vendor(value, kind == "vendor-key")
     return is_secret(value, kind in ("password", "secret"), literal)
+
+
+def _with_last(text: str, start: int, end: int, *, alone: bool) -> int:
+    """The end of an unquoted value with the punctuation that may be its last characters; `alone` on its line."""
+    if text[end : end + 1] not in _LAST:
+        return end
+    before = text[max(0, start - _BEFORE) : start].rpartition("\n")[2]
+    if last := _ENDINGS["*" in before].match(text, end):
+        end = last.end()
+    if alone and not _OPENED.search(before) and (last := _AT_LINE_END.match(text, end)):
+        end = last.end()
+    return end
 
 
 def _trimmed(value: str) -> str:

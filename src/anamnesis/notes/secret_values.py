@@ -112,13 +112,14 @@ _COOKIE = r"(?P<name>[\w.%-]{1,60})=(?P<value>[^;\s,\"'`\\]{4,4096})"
 _SESSION = "(?i)sess|sid|auth|token|jwt|login|remember|ticket"
 
 
-def without_cookies(text: str) -> str:
-    """The text without the values of session cookies and random-looking ones."""
+def without_cookies(text: str, removed: list[tuple[str, str]]) -> str:
+    """The text without the values of session cookies and random-looking ones, which are added to `removed`."""
 
     def replacement(found: re.Match[str]) -> str:
         session = bool(re.search(_SESSION, found["name"]))
         if not is_secret(found["value"][:64], session, True) or not (session or len(found["value"]) > 15):
             return found[0]
+        removed.append((found["value"], "[REDACTED:cookie]"))
         return f"{found['name']}=[REDACTED:cookie]"
 
     return re.sub(_COOKIES, lambda header: re.sub(_COOKIE, replacement, header[0]), text)

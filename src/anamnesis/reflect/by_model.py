@@ -13,7 +13,7 @@ from anamnesis.capture.prose import prose, sentences
 from anamnesis.config import Reflection
 from anamnesis.notes import Memory
 from anamnesis.notes.fence import block
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.redaction import redact_all
 from anamnesis.reflect.folding import DURABLE, Folding, Lesson, Stamp, folded
 from anamnesis.reflect.model_client import ask, json_object
 from anamnesis.reflect.rules import Candidates, units
@@ -125,4 +125,5 @@ def _numbered(episodes: Sequence[Memory]) -> Iterator[tuple[int, Memory]]:
 
 
 def _shown(episode: Memory) -> Memory:
-    return replace(episode, title=redact(episode.title), body=redact(episode.body))
+    title, body = redact_all([episode.title, episode.body])
+    return replace(episode, title=title, body=body)

@@ -18,8 +18,9 @@ from anamnesis.notes.marks import (
     with_tag,
 )
 from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes.orders import held_by
 from anamnesis.notes.record import PINNED
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.redaction import redact_all
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 
 SOURCE = "reflection"
@@ -75,11 +76,12 @@ class Folding:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The author of lessons, the machine and the time."""
+    """The author of lessons, the machine, the time, and the agent that sends them, if any."""
 
     model: str
     machine_id: str
     at: str
+    agent: str = ""
 
 
 def confidence_of(sessions: int) -> float:
@@ -100,15 +102,16 @@ def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "
     space = PERSONAL if len(named) > 1 else named.pop()
     is_local = any(source.scope == "machine-local" for source in sources)
     name = "\n".join((SOURCE, *lesson.sources, lesson.title, lesson.body))
+    title, body, *tags = redact_all([lesson.title, lesson.body, *lesson.tags])
     note = Memory(
         id=id or derived_id(stamp.at, name),
         type=lesson.type,
-        title=redact(lesson.title),
-        body=redact(lesson.body),
+        title=title,
+        body=body,
         project=max(sources, key=_time).project,
         machine_id=stamp.machine_id,
         scope="machine-local" if is_local else "portable",
-        tags=[*dict.fromkeys((TAG, *(tag for tag in lesson.tags if tag not in _NOT_THEIRS)))],
+        tags=[*dict.fromkeys((TAG, *(tag for tag in tags if tag not in _NOT_THEIRS)))],
         created_at=stamp.at,
         updated_at=stamp.at,
         prov_source=SOURCE,
@@ -116,7 +119,8 @@ def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "
         confidence=confidence_of(sessions_of(sources)),
         supersedes=[*lesson.supersedes],
     )
-    return with_link(with_space(note, space), SOURCES, *lesson.sources)
+    note = with_link(with_space(note, space), SOURCES, *lesson.sources)
+    return held_by(stamp.agent or stamp.model, None, note)
 
 
 def confirmed(note: Memory, episodes: Sequence[Memory]) -> Memory:

@@ -9,6 +9,7 @@ from typing import Any
 
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory
+from anamnesis.notes.record import TICKING
 from anamnesis.store.files import NoteFile, note_path
 
 
@@ -33,14 +34,33 @@ _TEXTS = ("title", "body", "project", "prov_session")
 
 
 def without_secrets(memory: Memory, fields: Collection[str] = (*_TEXTS, "tags")) -> Memory:
-    """A note with the secrets redacted in these fields; no note that a program writes may hold one."""
-    from anamnesis.notes.redaction import redact  # takes 10 ms, which reads need not spend
+    """A note with the secrets redacted in these fields; no note that a program writes may hold one.
 
-    clean: dict[str, Any] = {name: redact(getattr(memory, name)) for name in _TEXTS if name in fields}
-    if "tags" in fields:
-        clean["tags"] = [redact(tag) for tag in memory.tags]
-    is_clean = all(getattr(memory, name) == value for name, value in clean.items())
-    return memory if is_clean else replace(memory, **clean)
+    What one of these fields reveals as a secret is removed from the others too, and from the lines of other programs.
+    What a person has typed into another field is only removed from these.
+    """
+    from anamnesis.notes.redaction import redact, secrets_in, without_known  # takes 10 ms, which reads need not spend
+
+    texts = {name: [getattr(memory, name)] for name in _TEXTS} | {"tags": memory.tags}
+    given = secrets_in(text for name in texts if name in fields for text in texts[name])
+    kept = secrets_in([*(text for name in texts if name not in fields for text in texts[name]), *memory.extra.values()])
+
+    def clean(name: str, text: str) -> str:
+        if name not in fields:
+            return without_known(text, given) if given else text
+        text = redact(text)
+        return without_known(text, {**kept, **given}) if kept or given else text
+
+    changes: dict[str, Any] = {name: clean(name, getattr(memory, name)) for name in (*_TEXTS, "prov_model")}
+    changes["tags"] = [clean("tags", tag) for tag in memory.tags]
+    if given:
+        changes["extra"] = {key: clean("extra", lines) for key, lines in memory.extra.items()}
+        changes["engram"] = {
+            key: clean("engram", value) if isinstance(value, str) and key not in TICKING else value
+            for key, value in memory.engram.items()
+        }
+    is_clean = all(getattr(memory, name) == value for name, value in changes.items())
+    return memory if is_clean else replace(memory, **changes)
 
 
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:

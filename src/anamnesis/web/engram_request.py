@@ -107,7 +107,7 @@ class EngramRequest:
     def body(self, kind: type[Row], *, alone: bool = False) -> Row:
         """The body as a value of this type, redacted."""
         try:
-            return cleaned(gojson.loads(self._request.body, kind, alone=alone), self.cleaning)
+            return cleaned(gojson.loads(self._request.body, kind, alone=alone), self.cleaning.all)
         except gojson.InvalidJSON as error:
             raise Invalid(f"invalid json: {error}") from error
 

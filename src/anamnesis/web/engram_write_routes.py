@@ -114,7 +114,7 @@ def update_observation(request: EngramRequest, db: sqlite3.Connection) -> Respon
     changes = asdict(request.body(ObservationChanges))
     if all(value is None for value in changes.values()):
         raise Invalid("at least one field is required")
-    changed = observations.update(db, id, changes)
+    changed = observations.update(db, id, changes, request.cleaning.also)
     request.used("edited", (id,))
     return answer(changed)
 

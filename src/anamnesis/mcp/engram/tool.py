@@ -58,13 +58,16 @@ class Arguments:
 
     sent: Mapping[str, object]
     cleaning: Cleaning
+    _cleaned: dict[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
         return self.optional(name) or ""
 
     def optional(self, name: str) -> str | None:
-        value = self.sent.get(name)
-        return self.cleaning(valid(value)) if isinstance(value, str) else None
+        if not self._cleaned:
+            given = {name: valid(value) for name, value in self.sent.items() if isinstance(value, str)}
+            self._cleaned.update(zip(given, self.cleaning.all([*given.values()]), strict=True))
+        return self._cleaned.get(name)
 
     def as_sent(self, name: str) -> str:
         """A text that is only compared, and so not redacted: the store may hold older, unredacted secrets."""
