@@ -11,14 +11,13 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
-from anamnesis.notes.foreign import TO_REVIEW, is_waiting, origin_name
+from anamnesis.notes.foreign import TO_REVIEW, is_waiting, with_origins
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
@@ -153,7 +152,7 @@ def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str]
     """The notes with the marks that agents see, and with the newest note before each outdated one, unless known."""
     found = store.marks(note.id for note in notes)
     if not found and not any(note.extra for note in notes):
-        return _with_authors(store, notes)
+        return with_origins(notes, store.origins(notes))
     from anamnesis.notes.marks import with_marks
     from anamnesis.store.linked import in_order, newer_of
 
@@ -165,20 +164,7 @@ def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str]
         with_marks(note, found.get(note.id, Marks()).as_marks()) if note.id in found or note.extra else note
         for note in (all[id] for id in in_order([*all], newer))
     ]
-    return _with_authors(store, marked)
-
-
-def _with_authors(store: MemoryStore, notes: list[Memory]) -> list[Memory]:
-    """The notes of other members of a team with their authors and spaces as the origin, before what they say of it."""
-    written = _written_by_others(store, notes)
-    if not written:
-        return notes
-
-    def origin(note: Memory) -> str:
-        found = written[note.id]
-        return f"{origin_name(found.author)} in the space {origin_name(found.space)}, on {note.machine_id}"
-
-    return [replace(note, machine_id=origin(note)) if note.id in written else note for note in notes]
+    return with_origins(marked, store.origins(marked))
 
 
 def _random_word() -> str:

@@ -15,6 +15,7 @@ from anamnesis.dream.triage import Decisions
 from anamnesis.editing import save_text
 from anamnesis.errors import InvalidArgument
 from anamnesis.inject import render_inject, select_inject, select_recall
+from anamnesis.notes.foreign import Origin, origin_of
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.notes.spaces import space_line
 from anamnesis.reflect.folding import Lesson, Stamp, note_of
@@ -68,7 +69,8 @@ def test_a_note_of_a_project_is_injected_with_its_author_before_its_own_machine_
     shown = render_inject(select_inject(one.store, project="acme"))
     assert "origin: mate in the space core, on you, your own |" in shown
     found = select_recall(one.store, "how do we deploy with kubectl?", project="acme", known=set())
-    assert [note.machine_id for note in found] == ["mate in the space core, on you, your own"]
+    assert [origin_of(note) for note in found] == [Origin("mate in the space core", is_unreviewed=True)]
+    assert "foreign: mate in the space core, not reviewed by the user" in shown
     assert "mate" not in render_inject(select_inject(two.store, project="acme"))
 
 

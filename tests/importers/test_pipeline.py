@@ -17,7 +17,7 @@ from anamnesis.importers.foreign_record import ImportItem, Record, SkippedConver
 from anamnesis.importers.origin import plain_fields, with_origin
 from anamnesis.importers.pipeline import Importer, ImportResult, run_import
 from anamnesis.notes import Memory, moment_of, parse, render
-from anamnesis.notes.foreign import is_waiting, label
+from anamnesis.notes.foreign import Origin, is_waiting, origin_of
 from anamnesis.notes.marks import marks_of
 from anamnesis.review import accept
 from anamnesis.store.purging import purge
@@ -68,7 +68,7 @@ def test_a_record_becomes_a_foreign_note_with_its_times_tags_session_and_fields(
     assert moment_of(note.id) == note.created_at
     assert (note.prov_source, note.prov_session, note.machine_id) == ("import", "s-1", "elsewhere")
     assert note.tags == ["light", "red", "elsewhere"]
-    assert is_waiting(note) and label(note) == "foreign: imported from elsewhere"
+    assert is_waiting(note) and origin_of(note) == Origin("imported from elsewhere", is_unreviewed=True)
     front = yaml.safe_load(render(note).split("---\n")[1])
     assert front["imported"] == {"from": "elsewhere", "key": "lamp/1", "kind": "lamp", "watts": 40}
 

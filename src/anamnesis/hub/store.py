@@ -17,12 +17,21 @@ from anamnesis.hub.database import Connection, one
 from anamnesis.hub.incoming import checked_change
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
-from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, Origin, is_waiting, origin_of
+from anamnesis.notes.foreign import (
+    CLAUDE_CODE,
+    REVIEWED,
+    SOURCE,
+    TO_REVIEW,
+    Origin,
+    is_waiting,
+    member_origin,
+    origin_of,
+)
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, utcnow
-from anamnesis.store.note_reader import Hit
+from anamnesis.store.note_reader import Hit, hits_with_origins
 from anamnesis.store.projects import names_of, refuse_ambiguous
 from anamnesis.store.question import Marks
 from anamnesis.store.shared_notes import Shared
@@ -103,7 +112,7 @@ class HubStore:
         hits = [
             Hit(notes[each.space, each.id], each.score, each.fit) for each in found if (each.space, each.id) in notes
         ]
-        return [hit._replace(marks=marked_by_itself(hit.memory)) for hit in hits]
+        return hits_with_origins([hit._replace(marks=marked_by_itself(hit.memory)) for hit in hits], self.origins)
 
     def related(
         self,
@@ -118,7 +127,8 @@ class HubStore:
         wanted = search.Wanted(self._spaces(None), self._project_names(project))
         found = search.related(self.db, self.caller.spaces[note.space].id, note.id, wanted, k) if not warm else []
         notes = self._notes((each.space, each.id) for each in found)
-        return [Hit(notes[each.space, each.id], each.score) for each in found if (each.space, each.id) in notes]
+        hits = [Hit(notes[each.space, each.id], each.score) for each in found if (each.space, each.id) in notes]
+        return hits_with_origins(hits, self.origins)
 
     def list(
         self,
@@ -185,7 +195,26 @@ class HubStore:
 
     def origins(self, notes: Iterable[Memory]) -> dict[str, Origin]:
         """Whose those of the notes are that other members, other programs or unreviewed agents wrote."""
-        return {note.id: origin for note in notes if (origin := origin_of(note))}
+        given = {note.id: note for note in notes}
+        found = {id: origin for id, note in given.items() if (origin := origin_of(note))}
+        for (space, id), author in self._other_authors(given).items():
+            if getattr(given[id], "space", space) == space:
+                found[id] = member_origin(given[id], author, space, is_accepted=False)
+        return found
+
+    def _other_authors(self, ids: Iterable[str]) -> dict[tuple[str, str], str]:
+        """The last other member who wrote a note, for those notes of shared spaces that have one, by space and id."""
+        shared = [held.id for held in self.caller.spaces.values() if held.name != self.caller.personal]
+        rows = self.db.execute(
+            """
+            SELECT DISTINCT ON (space, id) space, id, author FROM anamnesis.versions
+            WHERE space = ANY (%(spaces)s) AND id = ANY (%(ids)s) AND author NOT IN ('', %(caller)s)
+                AND text IS NOT NULL
+            ORDER BY space, id, version DESC
+            """,
+            {"spaces": shared, "ids": [*ids], "caller": self.caller.name},
+        )
+        return {(self._names[row["space"]], row["id"]): row["author"] for row in rows}
 
     def sizes(self) -> dict[int, int]:
         """How many notes each of the caller's spaces has."""

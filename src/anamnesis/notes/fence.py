@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from anamnesis.light import lazy_pattern
-from anamnesis.notes.foreign import label
+from anamnesis.notes.foreign import Origin, origin_of
 from anamnesis.notes.record import Memory
 from anamnesis.plain import bare_lines, one_line
 
@@ -49,11 +49,14 @@ def block(note: Memory, longest: int) -> str:
     """A note: heading, origin and body with a prefix on each line, cut at `longest`."""
     id = _field(note.id, _LONGEST_ID)
     project, machine, day = _field(note.project), _field(note.machine_id), _field(note.updated_at[:10])
+    foreign = origin_of(note)
+    if foreign and note.machine_id not in foreign.source:
+        machine = _field(f"{foreign.source}, on {note.machine_id}")
     origin = f"project: {project} | origin: {machine} | {day} | id: {id}"
     if note.prov_source != "human" or note.confidence < 1.0:
         origin += f" | source: {_field(note.prov_source)} (confidence {note.confidence:g})"
-    if foreign := label(note):
-        origin += f" | {_field(foreign)}"
+    if foreign:
+        origin += f" | {_field(foreign.sentence)}"
     if note.extra:
         from anamnesis.notes.marks import DOUBTS, mark_sentences, marks_of  # most notes have none
 
@@ -63,6 +66,21 @@ def block(note: Memory, longest: int) -> str:
     heading = f"## [{_field(note.type)}] {title}".rstrip()
     lines = [heading, f"_{origin}_", *_quoted(note.body, longest, id), ""]
     return "".join(f"{line}\n" for line in lines)
+
+
+def marked_title(title: str, origin: Origin) -> str:
+    """The title of a foreign note with its origin, where a text has no other place for it."""
+    return f"[{_field(origin.sentence)}] {field(title)}".rstrip()
+
+
+def quoted(text: str) -> str:
+    """A foreign text in full, each line with the prefix."""
+    return "\n".join(_with_prefix(bare_lines(text.strip())))
+
+
+def field(text: str) -> str:
+    """A text of a foreign note as one line without hidden characters and tags of hosts."""
+    return _defused(one_line(text, max(1, len(text))))
 
 
 def ids_in(text: str) -> set[str]:
@@ -76,8 +94,12 @@ def _quoted(body: str, longest: int, id: str) -> list[str]:
     is_cut = len(text) > longest or len(body) > 8 * longest
     if is_cut:
         text = text[:longest].rsplit(None, 1)[0] if text else ""
-    lines = ["", *(f"{_QUOTE} {_defused(line)}".rstrip() for line in text.split("\n"))] if text else []
+    lines = ["", *_with_prefix(text.split("\n"))] if text else []
     return [*lines, f"(cut: memory_get {id} shows the rest)"] if is_cut else lines
+
+
+def _with_prefix(lines: Iterable[str]) -> list[str]:
+    return [f"{_QUOTE} {_defused(line)}".rstrip() for line in lines]
 
 
 def _field(text: str, longest: int = _LONGEST_FIELD) -> str:

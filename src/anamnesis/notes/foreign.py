@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import Memory
@@ -15,20 +16,74 @@ TO_REVIEW = "to-review"
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
 _CONFIDENCE = 0.5
+# The project of notes that are told in every project.
+_EVERYWHERE = "global"
 _NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
 
 
 class Origin(NamedTuple):
-    """Whose a note is that the user has not written, in a few words, and whether a person has yet to accept it."""
+    """Whose a note is that the user has not written, in a few words, and whether a person has yet to accept it.
+
+    No session is told a note that is held.
+    """
 
     source: str
     is_unreviewed: bool = False
+    is_held: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The origin in words: the same for agents and for people, in every list, page and text."""
+        return f"foreign: {self.source}, not reviewed by the user" if self.is_unreviewed else f"{self.source}, reviewed"
+
+    @property
+    def brief(self) -> str:
+        """The origin in a row of a list."""
+        return f"{self.source}, unreviewed" if self.is_unreviewed else self.source
+
+    def shown(self) -> dict[str, Any]:
+        """The origin as keys of a note in JSON."""
+        return {"origin": self.source, "unreviewed": True} if self.is_unreviewed else {"origin": self.source}
+
+
+UNKNOWN = Origin("of an unknown origin", is_unreviewed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignNote(Memory):
+    """A note with its origin, as a store knows it: the text alone cannot say who wrote it, or who accepted it."""
+
+    origin: Origin = UNKNOWN
+
+    @classmethod
+    def of(cls, note: Memory, origin: Origin) -> ForeignNote:
+        return cls(**{each.name: getattr(note, each.name) for each in fields(Memory)}, origin=origin)
 
 
 def origin_name(text: str) -> str:
     """The origin of an import as one short word that is harmless in any text."""
     return _NO_NAME.sub("-", text).strip("-")[:_LONGEST_NAME] or "unknown"
+
+
+def with_origin(note: Memory, origin: Origin | None) -> Memory:
+    return ForeignNote.of(note, origin) if origin else note
+
+
+def with_origins(notes: Sequence[Memory], origins: Mapping[str, Origin]) -> list[Memory]:
+    """Notes to show to a person or a model, foreign ones with their origin."""
+    return [with_origin(note, origins.get(note.id)) for note in notes]
+
+
+def shown_origin(origins: Mapping[str, Origin], note: Memory) -> dict[str, Any]:
+    """The keys of a note in JSON that say that it is foreign; none for the user's own."""
+    return origins[note.id].shown() if note.id in origins else {}
+
+
+def member_origin(note: Memory, author: str, space: str, *, is_accepted: bool) -> Origin:
+    """The origin of a note that another member of a team wrote in a shared space."""
+    is_held = not is_accepted and note.project == _EVERYWHERE
+    return Origin(f"{origin_name(author)} in the space {origin_name(space)}", not is_accepted, is_held)
 
 
 def as_foreign(note: Memory, origin: str) -> Memory:
@@ -52,15 +107,10 @@ def as_reviewed(note: Memory) -> Memory:
 
 
 def origin_of(note: Memory) -> Origin | None:
-    """The origin of an imported note, or of an agent's note that needs a review; None for all others."""
+    """What a note says of its origin by itself: if it was imported, or is an agent's that needs a review; else None."""
+    if isinstance(note, ForeignNote):
+        return note.origin
     if is_foreign(note):
-        return Origin(f"imported from {origin_name(note.machine_id)}", is_waiting(note))
-    return Origin("an agent's", is_unreviewed=True) if is_waiting(note) else None
-
-
-def label(note: Memory) -> str:
-    """The origin of a foreign or unreviewed note as shown to an agent; else ""."""
-    if not is_foreign(note):
-        return "an agent's, not reviewed by the user" if is_waiting(note) else ""
-    origin = origin_name(note.machine_id)
-    return f"foreign: imported from {origin}" if is_waiting(note) else f"imported from {origin}, reviewed"
+        is_held = is_waiting(note) and (note.project == _EVERYWHERE or TO_REVIEW in note.tags)
+        return Origin(f"imported from {origin_name(note.machine_id)}", is_waiting(note), is_held)
+    return Origin("an agent's", is_unreviewed=True, is_held=True) if is_waiting(note) else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
-from anamnesis.notes.foreign import Origin, origin_name, origin_of
+from anamnesis.notes.foreign import Origin, member_origin, origin_of
 from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.change_log import ChangeLog, Written
@@ -23,8 +23,9 @@ from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.kept import KeptVersions
-from anamnesis.store.note_reader import NoteReader
+from anamnesis.store.note_reader import Hit, NoteReader, hits_with_origins
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
+from anamnesis.store.question import Question
 from anamnesis.store.ranking import Ranking
 from anamnesis.store.refresh import Progress, RefreshCounts
 from anamnesis.store.steps import Step
@@ -129,13 +130,18 @@ class MemoryStore(NoteReader):
 
     def origins(self, notes: Iterable[Memory]) -> dict[str, Origin]:
         """Whose those of the notes are that other members of a team, other programs or unreviewed agents wrote."""
-        given = [*notes]
-        found = {note.id: origin for note in given if (origin := origin_of(note))}
-        for id, each in (self.shared.of(note.id for note in given) if self.has_shared else {}).items():
+        return self.origins_of_whole({note.id: note for note in notes})
+
+    def origins_of_whole(self, notes: Mapping[str, Memory]) -> dict[str, Origin]:
+        """The origins of notes that are given with all their front matter, by their ids, without opening the index."""
+        found = {id: origin for id, note in notes.items() if (origin := origin_of(note))}
+        for id, each in (self.shared.of(notes) if self.has_shared else {}).items():
             if each.author:
-                source = f"{origin_name(each.author)} in the space {origin_name(each.space)}"
-                found[id] = Origin(source, not each.is_accepted)
+                found[id] = member_origin(notes[id], each.author, each.space, is_accepted=each.is_accepted)
         return found
+
+    def _hits(self, asked: Question) -> builtins.list[Hit]:
+        return hits_with_origins(super()._hits(asked), self.origins)
 
     @property
     def is_empty(self) -> bool:
