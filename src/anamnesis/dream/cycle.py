@@ -189,11 +189,14 @@ class _Finder:
     def decide(self, open: Sequence[SavedProposal]) -> Decisions:
         """Decide about the open proposals.
 
-        Proposals about notes that have changed since are dropped, and those that this user's machines may not apply.
+        Proposals about notes that have changed since are dropped, those that this user's machines may not apply, and
+        those that would change the user's notes because of one that the user has not accepted.
         """
         hashes = self._hashes(each.proposal for each in open)
         valid = [each.proposal for each in open if each.seen == _seen(each.proposal, hashes)]
         valid = [each for each in valid if self._store.shared.may_tidy(_existing(each, hashes))]
+        unreviewed = self._unreviewed(id for each in valid for id in _existing(each, hashes))
+        valid = [each for each in valid if _existing(each, hashes) & unreviewed in (set(), _existing(each, hashes))]
         live = self._live(id for each in valid for id in (*each.notes, *hidden(each)))
         by = self._store.superseding({id for each in valid for id in each.notes} - live.keys())
         valid = [each for each in valid if all(id in live or by.get(id) in each.notes for id in each.notes)]
@@ -231,6 +234,10 @@ class _Finder:
 
     def _live(self, ids: Iterable[str]) -> dict[str, Memory]:
         return {note.id: note for note in self._store.live(dict.fromkeys(ids))}
+
+    def _unreviewed(self, ids: Iterable[str]) -> set[str]:
+        origins = self._store.origins(self._store.whole(dict.fromkeys(ids)))
+        return {id for id, origin in origins.items() if origin.is_unreviewed}
 
     def _is_by_hand(self, note_id: str) -> bool:
         """Whether an editor saved one of the latest versions of a note that this machine has seen."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -91,6 +91,20 @@ def as_foreign(note: Memory, origin: str) -> Memory:
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]
     confidence = min(note.confidence, _CONFIDENCE)
     return replace(note, prov_source=SOURCE, machine_id=origin_name(origin), confidence=confidence, tags=tags)
+
+
+def derived(note: Memory, sources: Iterable[Memory], origins: Mapping[str, Origin] | None = None) -> Memory:
+    """A text made of others: as foreign as the most foreign of its sources, and to be reviewed itself.
+
+    Without the `origins` of the sources, all imported ones count as foreign.
+    """
+    foreign = [each for each in sources if (each.prov_source == SOURCE if origins is None else each.id in origins)]
+    if not foreign or note.prov_source == SOURCE:
+        return note
+    known = origins or {}
+    source = max(foreign, key=lambda each: each.id not in known or known[each.id].is_unreviewed)
+    is_import = source.prov_source == SOURCE or source.id not in known
+    return as_foreign(note, source.machine_id if is_import else known[source.id].source)
 
 
 def is_foreign(note: Memory) -> bool:
