@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from anamnesis.errors import InvalidArgument
 from anamnesis.mcp.dispatcher import Message, as_json
 from anamnesis.notes import Memory
-from anamnesis.notes.foreign import Origin
 from anamnesis.plain import escaped
 
 if TYPE_CHECKING:
+    from anamnesis.notes.foreign import Origin
     from anamnesis.store import Hit
 
 # The most characters of an answer, which holds each note twice: as text, and as structure.

@@ -12,12 +12,12 @@ from anamnesis.mcp.answer import fitted, hit_fields, note_fields, refuse_cut, sh
 from anamnesis.mcp.arguments import count_or_no, objects, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.mcp.dispatcher import McpPrompt, Message, Part, Resources, Tool
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
-from anamnesis.notes.foreign import Origin
 from anamnesis.plain import one_line, plain
 from anamnesis.recall.query import MODES, Mode
 
 if TYPE_CHECKING:
     from anamnesis.dream.admitting import Admission
+    from anamnesis.notes.foreign import Origin
     from anamnesis.store import MemoryStore
     from anamnesis.store.strength import Kind
 
