@@ -72,7 +72,12 @@ def note(visit: Visit) -> Data:
     origin = visit.store.origins([found]).get(found.id)
     return {
         "origin": origin.sentence if origin else "",
-        "note": {**as_dict(found), "space": found.space, "version": found.version},
+        "note": {
+            **as_dict(found),
+            **(origin.shown() if origin else {}),
+            "space": found.space,
+            "version": found.version,
+        },
         "html": str(rendered(found.body)),
         "text": last.text or "",
         "last": {"author": last.author, "machine": last.machine, "at": last.at},
