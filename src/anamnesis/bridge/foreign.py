@@ -7,6 +7,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from anamnesis.bridge import journal
@@ -18,6 +19,8 @@ from anamnesis.notes.fence import field, marked_title, quoted
 from anamnesis.notes.foreign import Origin, as_foreign
 from anamnesis.project import GLOBAL
 
+# Front matter takes 30 µs to parse, and lists have the same rows again.
+_MOST_CACHED = 1024
 _FIELDS = ("type", "project", "scope", "topic_key", "tool_name", "session_id")
 
 
@@ -46,9 +49,14 @@ def as_marked(row: Row, origin: Origin) -> Row:
 
 def _with_front(row: Row, front: str) -> Memory:
     try:
-        return replace(parse(front), body=row.content)
+        return replace(_parsed(front), body=row.content)
     except InvalidNote:
         return as_foreign(_bare(row), "unknown")
+
+
+@lru_cache(maxsize=_MOST_CACHED)
+def _parsed(front: str) -> Memory:
+    return parse(front)
 
 
 def _bare(row: Row) -> Memory:
