@@ -10,8 +10,8 @@ from typing import Any
 
 from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote
 from anamnesis.notes import Memory, parse
+from anamnesis.notes.acceptance import ACCEPTED, text_of
 from anamnesis.notes.authorship import as_edited
-from anamnesis.notes.foreign import as_reviewed
 from anamnesis.notes.merge import MergedNote, merge
 from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.ids import utcnow
@@ -23,10 +23,10 @@ Change = Callable[[Memory], dict[str, Any]]
 
 def save_text(store: MemoryStore, before: Memory, text: str) -> Memory:
     """Save the whole edited text of the note `before`; raises if the note has changed since."""
-    after = as_edited(before, as_reviewed(parse_edited(before.id, text)))
+    after = as_edited(before, parse_edited(before.id, text))
     note = store.update(before.id, expected=before, **{name: getattr(after, name) for name in CHANGEABLE})
     record_edit(store, before, note)
-    store.shared.accept([note.id])
+    _accept(store, before, note)
     return note
 
 
@@ -37,7 +37,14 @@ def apply_change(store: MemoryStore, note: Memory, changes: dict[str, Any], *, e
     changed = store.update(note.id, expected=note, **changes)
     if edits:
         record_edit(store, note, changed)
+        if text_of(changed) != text_of(note):
+            _accept(store, note, changed)
     return changed
+
+
+def _accept(store: MemoryStore, before: Memory, note: Memory) -> None:
+    """Accept the text that a person has written into a note of others; the user's own memory elsewhere stays that."""
+    store.decide([note], store.accepted.of([before]).get(note.id, ACCEPTED))
 
 
 @contextmanager

@@ -11,23 +11,24 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
-from anamnesis.notes.foreign import TO_REVIEW, is_waiting, with_origins
+from anamnesis.notes.foreign import ForeignNote
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import Marks, Ranked, is_weak
 
-if TYPE_CHECKING:
-    from anamnesis.store.shared_notes import Shared
-
-__all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"]
+__all__ = [
+    *("render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"),
+    "with_origins",
+]
 
 _DURABLE = ("procedural", "semantic")
 _MAX_EPISODIC = 2
@@ -59,19 +60,23 @@ def select_inject(
     """The notes for the start of a session: the pinned ones, the global ones that fit into `budget`, up to k others of
     the project, and those about the current work (`at_hand`) or about what was left open.
 
-    Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
-    Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere. An
-    outdated note is included only if it is pinned or about the current work, and after the newer one.
+    Notes of others fill what the user's own notes leave of the k. Recent durable notes fill the k, except for up to two
+    of the newest episodic ones, which say what was last done. Left out: superseded notes, episodes folded into durable
+    notes, and notes that are held for a review. An outdated note is included only if it is pinned or about the current
+    work, and after the newer one.
     """
     from anamnesis.at_hand import open_ends  # that a prompt does not need
 
-    superseded = store.superseded_ids()
-    left_out = superseded | store.outdated_ids()
+    unaccepted = _unaccepted_hiders(store)
+    superseded = store.superseded_ids(unaccepted)
+    left_out = superseded | store.outdated_ids(unaccepted)
     episodes = _newest(store, left_out, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
-    wanted = max(0, k - len(episodes))
+    wanted = max(0, k - sum(not _is_foreign(note) for note in episodes))
     durable = [note for kind in _DURABLE for note in _newest(store, left_out, wanted, project=project, type=kind)]
-    durable.sort(key=_recency, reverse=True)
-    ours = [*durable[:wanted], *episodes]
+    durable = _own_first(durable, wanted)
+    room = max(0, k - sum(not _is_foreign(note) for note in durable))
+    episodes = _own_first(episodes, room)
+    ours = [*_own_first(durable, max(0, k - len(episodes))), *episodes]
     hints = [*at_hand, *(open_ends(episodes[0].body) if episodes else ())]
     chosen = [*ours, *_about(store, project, hints, {note.id for note in ours})]
     if project != GLOBAL:
@@ -114,7 +119,7 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
     relevant.sort(key=lambda hit: (hit.fit or 0, hit.score), reverse=True)
     files = store.files(hit.id for hit in relevant[:most])
     about = [file.memory for hit in relevant[:most] if (file := files.get(hit.id)) and file.memory]
-    return _newer_first(store, about, known)[:most]
+    return _newer_first(store, _allowed(store, about), known)[:most]
 
 
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:
@@ -148,11 +153,17 @@ def render_recall(memories: Sequence[Memory], *, word: str = "") -> str:
     return fenced([block(note, _LONGEST_RECALLED) for note in memories], "", word or _random_word())
 
 
+def with_origins(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
+    """The notes to render, foreign ones with their origin."""
+    origins = store.origins(notes)
+    return [ForeignNote.of(note, origins[note.id]) if note.id in origins else note for note in notes]
+
+
 def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str] = ()) -> list[Memory]:
     """The notes with the marks that agents see, and with the newest note before each outdated one, unless known."""
     found = store.marks(note.id for note in notes)
     if not found and not any(note.extra for note in notes):
-        return with_origins(notes, store.origins(notes))
+        return notes
     from anamnesis.notes.marks import with_marks
     from anamnesis.store.linked import in_order, newer_of
 
@@ -160,11 +171,10 @@ def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str]
     missing = {ids[0] for ids in newer.values()}.difference(known, (note.id for note in notes))
     all = {note.id: note for note in (*notes, *_due(store, store.live(missing)))}
     found |= store.marks(missing)
-    marked = [
+    return [
         with_marks(note, found.get(note.id, Marks()).as_marks()) if note.id in found or note.extra else note
         for note in (all[id] for id in in_order([*all], newer))
     ]
-    return with_origins(marked, store.origins(marked))
 
 
 def _random_word() -> str:
@@ -172,14 +182,42 @@ def _random_word() -> str:
 
 
 def _newest(store: MemoryStore, left_out: set[str], wanted: int, **filters: Any) -> list[Memory]:
-    """The newest notes that can be injected, reading only as much of the list as needed."""
+    """The newest notes that can be injected, the user's own before those of others, reading only what is needed."""
+    found = _pages(store, left_out, wanted, **filters)
+    if any(map(_is_foreign, found)):
+        others = tuple(store.shared.by_others()) if store.has_shared else ()
+        known = {note.id for note in found}
+        found += [note for note in _pages(store, left_out, wanted, others=others, **filters) if note.id not in known]
+    return _own_first(found, wanted)
+
+
+def _pages(store: MemoryStore, left_out: set[str], wanted: int, **filters: Any) -> list[Memory]:
+    """At least this many of the newest notes that can be injected, if there are as many."""
     found: list[Memory] = []
     for page in count():
         notes = store.list(**filters, limit=_PAGE, offset=page * _PAGE)
         found += _due(store, [note for note in notes if note.id not in left_out])
         if len(found) >= wanted or len(notes) < _PAGE:
-            break
-    return sorted(found, key=_recency, reverse=True)[:wanted]
+            return found
+    return found
+
+
+def _own_first(notes: Iterable[Memory], most: int) -> list[Memory]:
+    """The newest `most` of the notes, those of others only where the user's own leave room."""
+    newest = sorted(notes, key=_recency, reverse=True)
+    return sorted(sorted(newest, key=_is_foreign)[:most], key=_recency, reverse=True)
+
+
+def _is_foreign(note: Memory) -> bool:
+    return isinstance(note, ForeignNote)
+
+
+def _unaccepted_hiders(store: MemoryStore) -> set[str]:
+    """The notes that supersede or outdate others, and that the user has not accepted: they hide nothing."""
+    suspects = {*store.hiders_in_doubt(), *(store.shared.by_others() if store.has_shared else ())}
+    if not suspects:
+        return set()
+    return {id for id, origin in store.origins(store.whole(suspects)).items() if origin.is_unreviewed}
 
 
 def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memory]:
@@ -187,33 +225,33 @@ def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memo
     if not store.count(tags=(PINNED,)):
         return []
     places = dict.fromkeys((project, GLOBAL))
-    return [note for place in places for note in _newest(store, superseded, _PAGE, project=place, tags=(PINNED,))]
+    notes = [note for place in places for note in _newest(store, superseded, _PAGE, project=place, tags=(PINNED,))]
+    return [note for note in notes if not _is_unreviewed(note)]
 
 
-def _is_later(note: Memory) -> tuple[bool, bool]:
-    """The order in which notes are dropped if not all fit: pinned ones last, global ones first."""
-    return PINNED not in note.tags, note.project == GLOBAL
+def _is_later(note: Memory) -> tuple[bool, bool, bool]:
+    """The order in which notes are dropped if not all fit: others' first, then global ones, pinned ones last."""
+    return _is_foreign(note), PINNED not in note.tags, note.project == GLOBAL
 
 
-def _due(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
-    """Those of the notes that may be injected: not a global one of another member that the user has not accepted."""
-    found = [note for note in notes if _is_due(note)]
-    written = _written_by_others(store, [note for note in found if note.project == GLOBAL])
-    return [note for note in found if note.id not in written or written[note.id].is_accepted]
+def _due(store: MemoryStore, notes: Iterable[Memory]) -> list[Memory]:
+    """Those of the notes that may be injected: neither folded episodes nor held notes."""
+    return _allowed(store, [note for note in notes if REFLECTED not in note.tags])
 
 
-def _written_by_others(store: MemoryStore, notes: Iterable[Memory]) -> dict[str, Shared]:
-    """Those of the notes that other members of a team wrote; a machine without a hub imports nothing for it."""
-    if not store.has_shared:
-        return {}
-    return {id: each for id, each in store.shared.of(note.id for note in notes).items() if each.author}
+def _allowed(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
+    """The notes without held ones. Those of others have their origin, and pins that the user has accepted."""
+    shown = with_origins(store, notes)
+    return [_without_pin(note) for note in shown if not (isinstance(note, ForeignNote) and note.origin.is_held)]
 
 
-def _is_due(note: Memory) -> bool:
-    """Whether a note may be injected: not a folded episode, nor an unreviewed note that is global or gives orders."""
-    if REFLECTED in note.tags:
-        return False
-    return not is_waiting(note) or (note.project != GLOBAL and TO_REVIEW not in note.tags)
+def _without_pin(note: Memory) -> Memory:
+    tags = [tag for tag in note.tags if tag.lower() != PINNED]
+    return replace(note, tags=tags) if _is_unreviewed(note) and tags != note.tags else note
+
+
+def _is_unreviewed(note: Memory) -> bool:
+    return isinstance(note, ForeignNote) and note.origin.is_unreviewed
 
 
 def _recency(note: Memory) -> tuple[str, float]:
@@ -234,7 +272,7 @@ def _about(store: MemoryStore, project: str, hints: Sequence[str], known: set[st
         for id, note in found.items()
         if any(is_about(held[id] & hint.keys(), named[id] & hint.keys(), hint, total) for hint in asked)
     ]
-    return about[:_MOST_AT_HAND]
+    return sorted(about, key=_is_foreign)[:_MOST_AT_HAND]
 
 
 def _global_notes(

@@ -1,4 +1,4 @@
-"""The review of foreign notes, of agents' notes that the gate redirects, and of teammates' global notes.
+"""The review of foreign notes, of agents' notes that are held, and of teammates' notes that no session is told.
 
 Rejected notes go to the trash.
 """
@@ -6,64 +6,50 @@ Rejected notes go to the trash.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import Memory
-from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_reviewed, is_waiting
-from anamnesis.project import GLOBAL
+from anamnesis.notes.acceptance import ACCEPTED, WITHDRAWN
+from anamnesis.notes.foreign import SOURCE
+from anamnesis.notes.marks import HELD
 from anamnesis.store import MemoryStore
-from anamnesis.store.ids import utcnow
-
-_BATCH = 500
 
 
 def waiting_ids(store: MemoryStore) -> set[str]:
     """The ids of the unreviewed notes, from the index alone."""
-    foreign = {*store.ids_from(SOURCE)} - {*store.tagged(CLAUDE_CODE)}
-    return ((foreign | {*store.tagged(TO_REVIEW)}) - {*store.tagged(REVIEWED)}) | _held(store)
+    return {note.id for note in waiting(store)}
 
 
 def waiting(store: MemoryStore) -> list[Memory]:
-    """The unreviewed notes, the newest first."""
-    found, held = store.whole(waiting_ids(store)), _held(store)  # thousands, whose files would take seconds
-    found = [note for note in found if is_waiting(note) or note.id in held]
-    return sorted(found, key=lambda note: (note.updated_at, note.id), reverse=True)
+    """The unreviewed notes, the newest first, from the index alone: thousands of files would take seconds."""
+    shared = store.shared.by_others() if store.has_shared else {}
+    candidates = {*store.ids_from(SOURCE), *store.marked(HELD), *store.in_spaces(), *shared}
+    notes = _needing_review(store, store.whole(candidates))
+    return sorted(notes, key=lambda note: (note.updated_at, note.id), reverse=True)
 
 
 def accept(store: MemoryStore, note_id: str) -> Memory:
-    """Mark a note as reviewed, so that it is injected like any other; its origin stays in it.
+    """Accept the present text of a note, so that it is injected like any other; its origin stays in it.
 
-    That of another member is accepted for this machine, until somebody else changes it.
+    This holds on all machines of the user, until somebody else changes the text.
     """
     note = _waiting(store, note_id)
-    if note_id in _held(store):
-        store.shared.accept([note_id])
-        return note
-    return store.update(note_id, tags=as_reviewed(note).tags)
+    store.decide([note], ACCEPTED)
+    return note
 
 
 def accept_all(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
-    """Accept many notes, a batch at a time."""
-    held = _held(store)
-    accepted = store.whole(held.intersection(ids))
-    store.shared.accept(note.id for note in accepted)
-    for start in range(0, len(ids), _BATCH):
-        files = store.files(ids[start : start + _BATCH]).values()
-        found = [file.memory for file in files if file.memory]
-        notes = [note for note in found if is_waiting(note) and note.id not in held]
-        batch = [replace(as_reviewed(note), updated_at=utcnow()) for note in notes]
-        store.put_all(batch)
-        accepted += batch
-    return accepted
+    """Accept many notes."""
+    notes = _needing_review(store, store.whole(ids))
+    store.decide(notes, ACCEPTED)
+    return notes
 
 
 def reopen(store: MemoryStore, note_id: str) -> Memory:
     """Undo `accept`: the note waits for a review again."""
-    if note_id in store.shared.of([note_id]):
-        store.shared.accept([note_id], is_accepted=False)
-        return store.get(note_id)
-    return store.update(note_id, tags=[tag for tag in store.get(note_id).tags if tag != REVIEWED])
+    note = store.get(note_id)
+    store.accepted.decide([note], WITHDRAWN)
+    return note
 
 
 def reject(store: MemoryStore, note_id: str) -> Memory:
@@ -73,21 +59,22 @@ def reject(store: MemoryStore, note_id: str) -> Memory:
 
 def check_reject(store: MemoryStore, note_id: str) -> Memory:
     """The note, if it can be rejected; raises the reason if it cannot."""
-    if shared := store.shared.of([note_id] if note_id in _held(store) else ()):
-        space = shared[note_id].space
-        message = f"The note {note_id} is of the space {space}, and would be deleted for all of its members."
+    note = _waiting(store, note_id)
+    shared = store.shared.of([note_id]).get(note_id) if store.has_shared else None
+    if shared and shared.author:
+        message = f"The note {note_id} is of the space {shared.space}, and would be deleted for all of its members."
         raise InvalidArgument(message, f"Leave it, as it is not injected by itself, or: anamnesis delete {note_id}")
-    return _waiting(store, note_id)
+    return note
 
 
 def _waiting(store: MemoryStore, note_id: str) -> Memory:
     note = store.get(note_id)
-    if not is_waiting(note) and note_id not in _held(store):
+    if not _needing_review(store, [note]):
         raise InvalidArgument(f"The note {note_id} needs no review.", "`anamnesis review` lists those that do.")
     return note
 
 
-def _held(store: MemoryStore) -> set[str]:
-    """The global notes that other members wrote and the user has not accepted."""
-    unaccepted = store.shared.unaccepted()
-    return unaccepted.keys() & {*store.ids_of(GLOBAL)} if unaccepted else set()
+def _needing_review(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
+    """The unreviewed ones of the notes, without those of teammates that sessions of their project are told anyway."""
+    origins = store.origins(notes)
+    return [note for note in notes if (origin := origins.get(note.id)) and origin.needs_review]

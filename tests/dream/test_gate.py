@@ -18,6 +18,7 @@ from anamnesis.dream.gate import MOST_A_MINUTE, MOST_DIRECTIVES, is_directive, j
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.inject import select_inject
 from anamnesis.notes import Memory
+from anamnesis.notes.marks import marks_of
 from anamnesis.store import MemoryStore
 from anamnesis.vault import Vault
 
@@ -111,9 +112,11 @@ def test_a_persons_note_and_one_of_another_place_are_never_changed(store: Memory
 
 
 def test_a_note_that_does_not_hold_any_more_refuses_nothing(store: MemoryStore) -> None:
-    for tag in ("outdated", "stale", "contradicted", "reflected", "to-review"):
+    for tag in ("outdated", "stale", "contradicted", "reflected"):
         store.write(type="semantic", title=f"About {tag}", body=RETRY, project="p", tags=[tag])
         assert write(store, f"About {tag}", RETRY).note
+    store.write(type="semantic", title="Held", body=RETRY, project="p", extra={"tags": "held: for you\n"})
+    assert write(store, "Held", RETRY).note
     episode = store.write(type="episodic", title="What was done", body=RETRY, project="p")
     assert write(store, "What was done", RETRY).note
     store.write(type="semantic", title="Here", body=RETRY, project="p", scope="machine-local")
@@ -166,11 +169,12 @@ def test_orders_beyond_the_budget_wait_for_a_person(store: MemoryStore) -> None:
     more = write(store, "Rule x", "Never push on Fridays.")
     assert more.verdict.decision == "redirect"
     assert more.note
-    assert "to-review" in more.note.tags
+    assert marks_of(more.note)["held"].startswith("It gives orders")
     assert store.search("push Fridays", project="p", mode="words") == [more.note]
     assert more.note not in select_inject(store, project="p", k=100)
     assert review.waiting(store) == [more.note]
-    assert review.accept(store, more.note.id) in select_inject(store, project="p", k=100)
+    review.accept(store, more.note.id)
+    assert more.note.id in [each.id for each in select_inject(store, project="p", k=100)]
     assert write(store, "Fact", "The build takes 3 minutes.").verdict.decision == "allow"
     assert write(store, "Rule", "Never push on Mondays.", project="q").verdict.decision == "allow"
 

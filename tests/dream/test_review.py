@@ -13,6 +13,8 @@ from tests.dream.memory import TEXT, tree, write
 from anamnesis.dream import reviewing
 from anamnesis.store.shared_notes import Shared
 
+HELD = {"tags": "held: An agent wrote it.\n"}
+
 
 @pytest.fixture(scope="module")
 def dreamt(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -95,7 +97,7 @@ def test_all_rejects_no_note_of_a_teammate_and_a_named_one_stops_the_command_bef
 ) -> None:
     """It would be deleted for the whole team."""
     with anamnesis.store() as store:
-        draft = store.write(type="semantic", title="Draft", body="An agent wrote this.", tags=["to-review"]).id
+        draft = store.write(type="semantic", title="Draft", body="An agent wrote this.", extra=HELD).id
         shared = store.write(type="semantic", title="Rule", body="A teammate wrote this.").id
         store.shared.record([Shared(shared, "core", "mate")])
     before = [each["id"] for each in anamnesis("review", "--json").json]

@@ -14,8 +14,7 @@ from anamnesis.dream.reflecting import by_rules, reflect
 from anamnesis.dream.triage import Decisions
 from anamnesis.editing import save_text
 from anamnesis.errors import InvalidArgument
-from anamnesis.inject import render_inject, select_inject, select_recall
-from anamnesis.notes.foreign import Origin, origin_of
+from anamnesis.inject import render_inject, render_recall, select_inject, select_recall
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.notes.spaces import space_line
 from anamnesis.reflect.folding import Lesson, Stamp, note_of
@@ -47,7 +46,7 @@ def test_a_global_note_of_a_teammate_is_injected_once_it_is_accepted_and_until_i
     assert [each.id for each in review.waiting(two.store)] == [own]
     review.accept(one.store, note)
     assert titles(one) == ["Rule", "Own"]
-    assert one.sync().sent.total == 0, "acceptance is local, not for the team"
+    assert one.sync().sent.total == 0, "acceptance is the user's, not the team's"
     two.store.update(note, body="Run the other script.")
     two.sync(), one.sync()
     assert titles(one) == ["Own"]
@@ -69,7 +68,7 @@ def test_a_note_of_a_project_is_injected_with_its_author_before_its_own_machine_
     shown = render_inject(select_inject(one.store, project="acme"))
     assert "origin: mate in the space core, on you, your own |" in shown
     found = select_recall(one.store, "how do we deploy with kubectl?", project="acme", known=set())
-    assert [origin_of(note) for note in found] == [Origin("mate in the space core", is_unreviewed=True)]
+    assert "origin: mate in the space core, on you, your own |" in render_recall(found)
     assert "foreign: mate in the space core, not reviewed by the user" in shown
     assert "mate" not in render_inject(select_inject(two.store, project="acme"))
 

@@ -15,7 +15,10 @@ from tests.hub.running import Client as HubClient
 from tests.hub.running import RunningHub, text_of
 from tests.postgres import Postgres
 
+from anamnesis.hub import accounts
+from anamnesis.hub.database import administrator
 from anamnesis.notes import parse
+from anamnesis.notes.marks import HELD, marks_of
 from anamnesis.notes.spaces import space_of
 from mcp import Client
 
@@ -126,7 +129,8 @@ def test_the_gate_keeps_out_what_a_note_of_the_space_says_also_of_two_writers_at
         "commit 1f0e1d2c3b4a59687766554433221100ffeeddcc\nAuthor: A <a@x.org>\nDate:   Mon Nov 16 09:30:00 2026 +0000\n"
     )
     derived = call(hub, you, "memory_write", type="semantic", title="git log", body=log, space="gated")
-    assert (derived["gate"]["decision"], derived["tags"]) == ("redirect", ["to-review"])
+    assert (derived["gate"]["decision"], derived["tags"]) == ("redirect", [])
+    assert HELD in marks_of(parse(you(f"/v1/spaces/gated/notes/{derived['id']}").json["text"]))
 
 
 def test_the_gate_leaves_a_note_alone_that_a_person_edited_on_a_machine(hub: RunningHub) -> None:
@@ -166,10 +170,14 @@ def test_episodes_are_folded_into_notes_of_their_space(hub: RunningHub) -> None:
     assert "We chose Postgres." in talk(hub, you.token, prompts)
     assert "We chose Postgres." not in talk(hub, mate.token, prompts)  # a reader cannot tag them
     lesson = {"title": "Database", "body": "Postgres.", "type": "semantic", "sources": ["E1"]}
-    assert "takes a writer" in call(hub, mate, "memory_reflect", notes=[lesson])
+    assert "waits for a review" in call(hub, mate, "memory_reflect", notes=[lesson])  # of no project of the space
+    with administrator(hub.database) as db:
+        accounts.give_project(db, accounts.find_space(db, "folded"), "shop")
+    you.put("folded", "E4", text_of("E4", "We sell lamps.", type="episodic", project="shop", **moment))
+    assert "takes a writer" in call(hub, mate, "memory_reflect", notes=[{**lesson, "sources": ["E4"]}])
     assert "pinned or edited the episode E3" in call(hub, you, "memory_reflect", notes=[lesson], done=["E3"])
     assert "No note has the id" in call(hub, you, "memory_reflect", notes=[{**lesson, "sources": ["E1", "E9"]}])
-    assert you.sync()["folded"]["seq"] == 3  # nothing was written
+    assert you.sync()["folded"]["seq"] == 4  # nothing was written
     answer = call(hub, you, "memory_reflect", notes=[lesson], done=["E2"], model="m-1")
     assert sorted(answer["reflected"]) == ["E1", "E2"]
     (written,) = answer["written"]

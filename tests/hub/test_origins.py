@@ -10,6 +10,9 @@ import pytest
 from tests.hub.running import Client, RunningHub, text_of
 from tests.postgres import Postgres
 
+from anamnesis.hub import accounts
+from anamnesis.hub.database import administrator
+
 MATE, IMPORT, OWN = "01KDWHZ400000000000000MATE", "01KDWHZ4000000000000001MPT", "01KDWHZ4000000000000000WNE"
 ORIGINS = {MATE: "mate in the space core", IMPORT: "imported from alice"}
 EPISODES = [f"01KDWHZ4000000000000000EP{number}" for number in range(2)]
@@ -26,8 +29,10 @@ def hub(postgres: Postgres) -> Iterator[RunningHub]:
         you.put(
             "~you", IMPORT, text_of(IMPORT, "zebra of alice.", "Alice's way", prov_source="import", machine_id="alice")
         )
+        with administrator(running.database) as db:
+            accounts.give_project(db, accounts.find_space(db, "core"), "acme")
         for id in EPISODES:
-            mate.put("core", id, text_of(id, "We decided to use kubectl.", "Session", type="episodic"))
+            mate.put("core", id, text_of(id, "We decided to use kubectl.", "Session", type="episodic", project="acme"))
         yield running
 
 

@@ -177,25 +177,30 @@ def test_notes_from_elsewhere_and_those_that_the_gate_sent_wait_for_a_review(hub
     writer = hub.user("you")
     given: dict[str, dict[str, Any]] = {
         "FOREIGN": {"prov_source": "import", "machine_id": "mem0", "body": "From <b onclick=x>elsewhere</b>."},
-        "ORDERS": {"tags": ["to-review"]},
-        "SEEN": {"prov_source": "import", "tags": ["reviewed"]},
-        "OWN": {"prov_source": "import", "tags": ["claude-code"]},
+        "ORDERS": {"extra": {"tags": 'held: "It gives orders."\n'}},
+        "TAGGED": {"prov_source": "import", "tags": ["reviewed", "claude-code"]},
+        "OWN": {"tags": ["to-review"]},
     }
     for id, fields in given.items():
         writer.put("core", id, text_of(id, title=f"About {id}", **fields))
-    assert [each["id"] for each in _json(hub, writer, "review")["waiting"]] == ["ORDERS", "FOREIGN"]
-    assert _json(hub, hub.user("mate"), "review")["waiting"] == []  # a reader cannot decide
+    assert [each["id"] for each in _json(hub, writer, "review")["waiting"]] == ["TAGGED", "ORDERS", "FOREIGN"]
     you, mate = enter("you"), enter("mate")
     page = you.get("review").text
     assert "About FOREIGN" in page and "<b onclick" not in page and "mem0" in page
-    assert "2 notes to review" in you.get("").text
-    for id, decision, status in (("FOREIGN", "maybe", 400), ("SEEN", "accept", 400), ("NONE", "accept", 404)):
+    assert "3 notes to review" in you.get("").text
+    for id, decision, status in (("FOREIGN", "maybe", 400), ("OWN", "accept", 400), ("NONE", "accept", 404)):
         assert you.send(f"review/notes/{id}", space="core", decision=decision).status == status
-    assert mate.send("review/notes/FOREIGN", space="core", decision="accept").status == 403
+    assert mate.send("review/notes/FOREIGN", space="core", decision="reject").status == 403
+    before = writer("/v1/spaces/core/notes/FOREIGN").json["version"]
     assert you.send("review/notes/FOREIGN", space="core", decision="accept").status == 303
+    assert writer("/v1/spaces/core/notes/FOREIGN").json["version"] == before
     assert you.send("review/notes/ORDERS", space="core", decision="reject").status == 303
-    assert _json(hub, writer, "review")["waiting"] == []
-    assert "reviewed" in writer("/v1/spaces/core/notes/FOREIGN").json["text"]
+    assert [each["id"] for each in _json(hub, writer, "review")["waiting"]] == ["TAGGED"]
+    of_mate = [each["id"] for each in _json(hub, hub.user("mate"), "review")["waiting"]]
+    assert of_mate == ["TAGGED", "FOREIGN"], "one member's acceptance is not another's"
+    assert mate.send("review/notes/FOREIGN", space="core", decision="accept").status == 303
+    writer.put("core", "FOREIGN", text_of("FOREIGN", "Another text.", prov_source="import"), base=before)
+    assert "FOREIGN" in [each["id"] for each in _json(hub, writer, "review")["waiting"]]
     assert writer("/v1/spaces/core/notes/ORDERS").json["text"] is None
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from anamnesis.dream.dream_database import DreamDatabase
 from anamnesis.dream.gate import MOST_DIRECTIVES, Verdict, judge
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, validate
-from anamnesis.notes.foreign import TO_REVIEW
+from anamnesis.notes.marks import HELD, with_mark
 from anamnesis.notes.spaces import space_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.gate_log import GateDecision
@@ -62,7 +63,7 @@ def judged(store: MemoryStore, draft: Memory, session: str = "") -> Verdict:
     try:
         verdict = judge(
             draft,
-            may_repeat(store, draft),
+            accepted(store, may_repeat(store, draft)),
             directives=len(store.live(log.allowed(draft.project, "directive", MOST_DIRECTIVES))),
             written=log.written_since(session, time.time() - _MINUTE) if session else 0,
         )
@@ -73,6 +74,12 @@ def judged(store: MemoryStore, draft: Memory, session: str = "") -> Verdict:
     except _FAILURES:
         return _NOT_JUDGED
     return verdict
+
+
+def accepted(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
+    """The notes without those that wait for a review: such a note does not stand for what an agent writes."""
+    origins = store.origins(notes)
+    return [note for note in notes if note.id not in origins or not origins[note.id].needs_review]
 
 
 def accept(store: MemoryStore, number: int) -> Memory:
@@ -124,5 +131,7 @@ def carry_out(
         except AnamnesisError:
             verdict = Verdict("allow", "new", "The note that says nearly the same has just been changed.")
     if verdict.decision == "redirect":
-        return verdict, store.write(**{**fields, "tags": [*draft.tags, TO_REVIEW]})
+        return verdict, store.write(
+            **{**fields, "extra": with_mark(draft, HELD, verdict.reason.partition(". ")[0]).extra}
+        )
     return verdict, store.write(**fields)

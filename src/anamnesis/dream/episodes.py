@@ -13,7 +13,7 @@ from anamnesis.dream.dream_database import REJECTED, REVIEW
 from anamnesis.dream.kinds import is_record
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory, ending_of
-from anamnesis.notes.foreign import derived, is_waiting
+from anamnesis.notes.foreign import derived
 from anamnesis.plain import one_line
 from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import DURABLE, RULES, SOURCE, Folding
@@ -48,10 +48,11 @@ def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
     wanted = [*ids]
     notes = {note.id: note for note in store.live(wanted)}
     others = {id for id, each in store.shared.of(notes).items() if not each.is_own}
-    return [notes[id] for id in wanted if id in notes and id not in others and not is_waiting(notes[id])]
+    others |= {id for id, origin in store.origins(notes.values()).items() if origin.needs_review}
+    return [notes[id] for id in wanted if id in notes and id not in others]
 
 
-def with_origins(store: MemoryStore, foldings: Iterable[Folding]) -> list[Folding]:
+def with_sources_origin(store: MemoryStore, foldings: Iterable[Folding]) -> list[Folding]:
     """The foldings, with new notes that are as foreign as the most foreign of their episodes."""
     found = [*foldings]
     origins = store.origins({each.id: each for folding in found for each in folding.episodes}.values())
@@ -79,7 +80,7 @@ def find(look: Look, projects: Iterable[str]) -> Iterator[Proposal]:
         left -= len(ids)
         foldings = fold([each for each in unreflected(look.store, ids) if _is_of_session(each)])
         parts = [few for folding in foldings for few in _few(folding, fold)]
-        proposals = [proposal_of(each) for each in with_origins(look.store, parts)]
+        proposals = [proposal_of(each) for each in with_sources_origin(look.store, parts)]
         statuses = look.statuses([proposal.key for proposal in proposals])
         decided = {
             id for each in proposals if statuses.get(each.key) in (REJECTED, REVIEW) for id in each.evidence["episodes"]

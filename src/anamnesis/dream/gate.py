@@ -16,7 +16,6 @@ from anamnesis.dream.derivable import derivable
 from anamnesis.dream.proposal import is_persons
 from anamnesis.light import lazy_pattern
 from anamnesis.notes import Memory
-from anamnesis.notes.foreign import is_waiting
 from anamnesis.notes.marks import CONTRADICTED, GONE, OUTDATED, REFLECTED
 from anamnesis.plain import one_line
 
@@ -56,8 +55,9 @@ class Verdict:
 def judge(draft: Memory, close: Sequence[Memory], *, directives: int = 0, written: int = 0) -> Verdict:
     """Decide about a note that an agent wants to write.
 
-    `close` are the notes that it may repeat, `directives` the number of directives that agents wrote for its project,
-    and `written` the number of notes that the agent's server wrote in the last minute.
+    `close` are the notes that it may repeat, none of which waits for a review, `directives` the number of directives
+    that agents wrote for its project, and `written` the number of notes that the agent's server wrote in the last
+    minute.
     """
     if written >= MOST_A_MINUTE:
         reason = f"{written} notes were written in the last minute. Wait a minute, and write what will matter later."
@@ -112,7 +112,7 @@ def _against(draft: Memory, note: Memory) -> Verdict | None:
 
 def _stands_for(note: Memory, draft: Memory) -> bool:
     """Whether a note is valid, and found wherever the draft would be."""
-    if is_waiting(note) or _OVERTAKEN & {*note.tags}:
+    if _OVERTAKEN & {*note.tags}:
         return False
     is_durable = note.type == draft.type or note.type != "episodic"
     return is_durable and (note.scope == draft.scope or note.scope == "portable")

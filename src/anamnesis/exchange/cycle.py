@@ -52,12 +52,23 @@ class Cycle:
         self.receiver.spaces = state.spaces()
         self._receive()
         store = self.receiver.store
-        store.shared.close_spaces({name for name, space in self.receiver.spaces.items() if not space.can_write})
+        spaces = self.receiver.spaces
+        store.shared.close_spaces({name for name, space in spaces.items() if not space.can_write})
+        store.shared.save_projects({name: space.projects for name, space in spaces.items() if space.role})
+        self._find_authors()
         self._catch_up()
         if self._find_lost():
             self._receive()
         self._send()
         state.mark("reached_at", utcnow())
+
+    def _find_authors(self) -> None:
+        """Ask for the authors of notes of which they are not known here, because the record of them was lost."""
+        receiver = self.receiver
+        for each in receiver.store.shared.unknown():
+            if each.space in receiver.spaces and receiver.spaces[each.space].role:
+                author = receiver.other_author(receiver.client.authors(each.space, each.note))
+                receiver.store.shared.record([each._replace(author=author)])
 
     def _catch_up(self) -> None:
         """Fetch the current versions of notes that an earlier exchange could not receive."""

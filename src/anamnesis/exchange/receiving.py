@@ -141,7 +141,10 @@ class Receiver:
             return version.author or SOMEBODY
         if note.project != GLOBAL:
             return ""
-        authors = self.client.authors(version.space, version.note)
+        return self.other_author(self.client.authors(version.space, version.note))
+
+    def other_author(self, authors: Iterable[str]) -> str:
+        """The last other member among the authors of a note; "" if there is none."""
         return next((each for each in authors if each not in ("", self.state.user)), "")
 
     def _is_personal(self, space: str) -> bool:

@@ -1,14 +1,14 @@
 """The gate for notes that agents write at the hub: the rules of `dream.gate`, on the notes of the note's space.
 
 The hub keeps no log of drafts, so it refuses only a note whose every word another note has, and an agent in a loop. A
-note that a machine's gate refuses because code or git can tell it is written here with the tag `to-review`.
+note that a machine's gate refuses because code or git can tell it is written here and held for a review.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from anamnesis.dream.admitting import Admission, carry_out, drafted
+from anamnesis.dream.admitting import Admission, accepted, carry_out, drafted
 from anamnesis.dream.gate import MOST_A_MINUTE, MOST_DIRECTIVES, Verdict, is_directive, judge
 from anamnesis.hub.store import MACHINE, HubStore, SharedNote
 from anamnesis.hub.tenancy import Held
@@ -40,7 +40,9 @@ def admit(store: HubStore, space: str | None, fields: dict[str, Any]) -> Admissi
 def _judged(store: HubStore, held: Held, draft: Memory) -> Verdict:
     directives = _directives(store, held, draft.project) if is_directive(draft) else 0
     written = written_lately(store.db, held, store.caller.name, MACHINE, MOST_A_MINUTE)
-    verdict = judge(draft, _close(store, held, draft), directives=directives, written=written)
+    verdict = judge(
+        draft, accepted(cast("MemoryStore", store), _close(store, held, draft)), directives=directives, written=written
+    )
     if verdict.decision == "reject" and verdict.rule == "derivable":
         return Verdict("redirect", verdict.rule, f"{verdict.reason} {_IN_REVIEW}")
     if verdict.decision == "upsert" and verdict.note and _is_by_hand(store, held, verdict.note):

@@ -28,7 +28,19 @@ from anamnesis.hub.refusal import Refusal
 _FORMAT = 1
 _MANIFEST = "manifest.json"
 # In the order of their references.
-TABLES = ("hub", "users", "spaces", "members", "projects", "tokens", "notes", "versions", "supersessions", "audit")
+TABLES = (
+    "hub",
+    "users",
+    "spaces",
+    "members",
+    "projects",
+    "tokens",
+    "notes",
+    "versions",
+    "supersessions",
+    "acceptances",
+    "audit",
+)
 # `terms` is rebuilt by triggers, `devices` expire within minutes, and a restore writes `migrations`.
 LEFT_OUT = ("terms", "devices", "migrations")
 _DERIVED = {"spaces": ("notes", "words")}
@@ -149,7 +161,8 @@ def _opened(file: Path) -> zipfile.ZipFile:
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     try:
         fields: dict[str, Any] = json.loads(archive.read(_MANIFEST))
-        tables = {name: Table(**fields["tables"][name]) for name in TABLES}
+        later = {"acceptances"} if fields["step"] < 5 else set()
+        tables = {name: Table(**fields["tables"][name]) for name in TABLES if name not in later}
         manifest = Manifest(**{**fields, "tables": tables})
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgument(f"{file} is not a backup of a hub.", "`anamnesis hub backup` writes one.") from error

@@ -16,6 +16,7 @@ from anamnesis.hub.incoming import Incoming
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.hub.versions import Version, current_versions, moment
 from anamnesis.hub.words import document
+from anamnesis.notes.marks import HELD, marks_of
 
 MOST_PULLED = 500
 # The texts of one answer, in bytes; one note may exceed it.
@@ -180,6 +181,7 @@ _COLUMNS = {
     "version": "bigint",
     "deleted": "boolean",
     "hidden": "boolean",
+    "held": "boolean",
     **dict.fromkeys(("type", "title", "project", "machine_id", "source", "created_at", "updated_at"), "text"),
     "tags": "text[]",
     "words": "integer",
@@ -212,7 +214,7 @@ def _row(space: int, version: int, change: Incoming) -> dict[str, Any]:
     if note is None:
         return _EMPTY | row
     row |= {name: getattr(note, name) for name in ("type", "title", "project", "machine_id", "tags", *_TIMES)}
-    row |= {"source": note.prov_source, "hidden": note.is_hidden}
+    row |= {"source": note.prov_source, "hidden": note.is_hidden, "held": HELD in marks_of(note)}
     return _EMPTY | row | ({} if note.is_hidden else document(note)._asdict())
 
 
@@ -220,6 +222,7 @@ _TIMES = ("created_at", "updated_at")
 _EMPTY: dict[str, Any] = {
     **dict.fromkeys(("type", "title", "project", "machine_id", "source", *_TIMES, "heading", "body"), ""),
     "tags": [],
+    "held": False,
     "words": 0,
 }
 

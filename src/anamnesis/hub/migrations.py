@@ -6,11 +6,14 @@ import hashlib
 from importlib.resources import files
 from typing import NamedTuple
 
+from anamnesis.hub.acceptances import carry_over
 from anamnesis.hub.database import SERVER_ROLE, Connection, one
 from anamnesis.hub.refusal import Unavailable
 
 # Two programs that migrate at once: the second waits, and finds nothing to do.
 _LOCK = 0x616E616D
+# The step after which the decisions that earlier releases recorded in tags are carried over.
+_ACCEPTANCES = 5
 _LEAST_VERSION = 150_000
 
 
@@ -65,6 +68,8 @@ def migrate(db: Connection, upto: int | None = None) -> list[Migration]:
         _prepare(db)
     for step in steps:
         db.execute(step.sql.encode())
+        if step.number == _ACCEPTANCES:
+            carry_over(db)
         db.execute(
             "INSERT INTO anamnesis.migrations (number, name, hash) VALUES (%(number)s, %(name)s, %(hash)s)",
             {"number": step.number, "name": step.name, "hash": step.hash},

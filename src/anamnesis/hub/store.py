@@ -11,22 +11,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
-from anamnesis.hub import search
+from anamnesis.hub import acceptances, search
 from anamnesis.hub.changes import accept, lock_spaces
 from anamnesis.hub.database import Connection, one
 from anamnesis.hub.incoming import checked_change
+from anamnesis.hub.refusal import NotAllowed
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
-from anamnesis.notes.foreign import (
-    CLAUDE_CODE,
-    REVIEWED,
-    SOURCE,
-    TO_REVIEW,
-    Origin,
-    is_waiting,
-    member_origin,
-    origin_of,
-)
+from anamnesis.notes.acceptance import ACCEPTED, DECISIONS, OWN, WITHDRAWN, text_of
+from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
@@ -195,26 +188,42 @@ class HubStore:
 
     def origins(self, notes: Iterable[Memory]) -> dict[str, Origin]:
         """Whose those of the notes are that other members, other programs or unreviewed agents wrote."""
-        given = {note.id: note for note in notes}
-        found = {id: origin for id, note in given.items() if (origin := origin_of(note))}
-        for (space, id), author in self._other_authors(given).items():
-            if getattr(given[id], "space", space) == space:
-                found[id] = member_origin(given[id], author, space, is_accepted=False)
+        given = {note.id: note for note in notes if isinstance(note, SharedNote)}
+        authors = self._other_authors(given.values())
+        found: dict[str, Origin] = {}
+        for id, note in given.items():
+            held = self.caller.spaces[note.space]
+            if origin := origin_by(note, authors.get((held.id, id), ""), held.name, held.projects):
+                found[id] = origin
+        known = acceptances.decisions(self.db, self.caller, found) if found else {}
+        for id in [*found]:
+            decision = known.get(text_of(given[id]))
+            if decision and (name := DECISIONS[decision.place]) != WITHDRAWN:
+                accepted = accepted_origin(found.pop(id), is_own=name == OWN)
+                found |= {id: accepted} if accepted else {}
         return found
 
-    def _other_authors(self, ids: Iterable[str]) -> dict[tuple[str, str], str]:
-        """The last other member who wrote a note, for those notes of shared spaces that have one, by space and id."""
-        shared = [held.id for held in self.caller.spaces.values() if held.name != self.caller.personal]
+    def accept(self, note: SharedNote) -> None:
+        """Record that the caller accepts the present text of a note."""
+        if "write" not in self.caller.scopes:
+            raise NotAllowed("This token has no scope 'write'.")
+        acceptances.decide(self.db, self.caller, [note], ACCEPTED)
+
+    def _other_authors(self, notes: Iterable[SharedNote]) -> dict[tuple[int, str], str]:
+        """The last other member who wrote each of the notes, by space and id."""
+        keys = [(self.caller.spaces[note.space].id, note.id) for note in notes if note.space != self.caller.personal]
+        if not keys:
+            return {}
         rows = self.db.execute(
             """
-            SELECT DISTINCT ON (space, id) space, id, author FROM anamnesis.versions
-            WHERE space = ANY (%(spaces)s) AND id = ANY (%(ids)s) AND author NOT IN ('', %(caller)s)
-                AND text IS NOT NULL
-            ORDER BY space, id, version DESC
+            SELECT DISTINCT ON (v.space, v.id) v.space, v.id, v.author
+            FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
+            JOIN anamnesis.versions v ON v.space = given.space AND v.id = given.id
+            WHERE v.author NOT IN ('', %(user)s) ORDER BY v.space, v.id, v.version DESC
             """,
-            {"spaces": shared, "ids": [*ids], "caller": self.caller.name},
+            {"spaces": [space for space, _ in keys], "ids": [id for _, id in keys], "user": self.caller.name},
         )
-        return {(self._names[row["space"]], row["id"]): row["author"] for row in rows}
+        return {(row["space"], row["id"]): row["author"] for row in rows}
 
     def sizes(self) -> dict[int, int]:
         """How many notes each of the caller's spaces has."""
@@ -251,14 +260,18 @@ class HubStore:
         return self._where("'conflict' = ANY (n.tags) AND NOT n.hidden", self._writable(), most)
 
     def waiting(self, most: int) -> builtins.list[SharedNote]:
-        """The notes that a person has to review, in the spaces that the caller may write."""
-        found = self._where(
-            f"(n.source = '{SOURCE}' OR '{TO_REVIEW}' = ANY (n.tags)) AND NOT '{REVIEWED}' = ANY (n.tags)"
-            f" AND NOT n.hidden AND (NOT '{CLAUDE_CODE}' = ANY (n.tags) OR '{TO_REVIEW}' = ANY (n.tags))",
-            self._writable(),
-            most,
-        )
-        return [note for note in found if is_waiting(note)]
+        """The imported and the held notes that the caller has not accepted, in any of the caller's spaces."""
+        spaces, member = self._spaces(None), self.caller.id
+        found: builtins.list[SharedNote] = []
+        for is_known in ("NOT EXISTS", "EXISTS"):  # of a known note, another text may have been accepted
+            condition = (
+                f"(n.source = '{SOURCE}' OR n.held) AND NOT n.hidden AND {is_known}"
+                " (SELECT FROM anamnesis.acceptances a WHERE a.member = %(member)s AND a.note = n.id)"
+            )
+            found += self._where(condition, spaces, most if is_known == "NOT EXISTS" else _MOST_COUNTED, member=member)
+        origins = self.origins(found)
+        waiting = [note for note in found if note.id in origins and origins[note.id].needs_review]
+        return sorted(waiting, key=lambda note: (note.updated_at, note.id), reverse=True)[:most]
 
     def unreflected(self, project: str | None = None) -> dict[str, int]:
         """The newest live episodes that were not folded into durable notes, the oldest first, with their versions.

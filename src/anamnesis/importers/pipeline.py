@@ -22,8 +22,9 @@ from anamnesis.importers.import_ledger import ImportLedger, LedgerEntry, note_di
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.origin import plain_fields, with_origin
 from anamnesis.notes import PINNED, REFLECTED, TYPES, Memory, derived_id, ending_of, utc_time
+from anamnesis.notes.acceptance import ACCEPTED, OWN
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_foreign
-from anamnesis.notes.marks import EDITED_BY, with_mark, with_marks
+from anamnesis.notes.marks import EDITED_BY, HELD, marks_of, with_mark, with_marks
 from anamnesis.notes.merge import MergedNote, merge
 from anamnesis.notes.redaction import redact
 from anamnesis.project import GLOBAL, cleaned_key
@@ -228,9 +229,17 @@ class _ImportRun:
                 changed.append((note, entry))
             elif entry and not dry_run:
                 self._ledger(record).set(note_id, entry)
+        if self._importer.is_own:
+            self._accept((note, records[note.id]) for note, _ in changed)
         self._store.put_all(note for note, _ in changed)
         for note, entry in changed:
             self._ledger(records[note.id]).set(note.id, entry)
+
+    def _accept(self, own: Iterable[tuple[Memory, Record]]) -> None:
+        """Accept the user's own texts, before they are written; those of an export keep their origin."""
+        given = [(without_secrets(note), ACCEPTED if record.whole else OWN) for note, record in own]
+        for decision in (ACCEPTED, OWN):
+            self._store.decide([note for note, each in given if each == decision], decision)
 
     def imported(self) -> ImportResult:
         return ImportResult(**self._counts, problems=tuple(self._problems), coming=tuple(self._coming))
@@ -358,7 +367,7 @@ def edited(existing: Memory, record: Record) -> Memory:
         supersedes=there.supersedes,
         extra={key: lines if lines in existing.extra.values() else redact(lines) for key, lines in there.extra.items()},
     )
-    return without_secrets(changed)
+    return without_secrets(with_mark(changed, HELD, marks_of(existing).get(HELD, "")))
 
 
 def _without_claims(note: Memory) -> Memory:

@@ -1,20 +1,21 @@
-"""Notes that wait for a person's review, such as imported ones: their origin and tags. Pure."""
+"""Notes that the user has not written, such as imported ones: what is shown of their origin. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import Memory
 
-REVIEWED = "reviewed"
-# The tag of an agent's note that a person has to accept before new sessions get it.
-TO_REVIEW = "to-review"
-# Claude Code's own memory on the user's machine is imported, but not foreign.
+# The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
+# mean nothing.
+REVIEWED, TO_REVIEW = "reviewed", "to-review"
+# The tag of Claude Code's own memory on the user's machine.
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
+_AGENT = "an agent's"
 _CONFIDENCE = 0.5
 # The project of notes that are told in every project.
 _EVERYWHERE = "global"
@@ -23,14 +24,15 @@ _LONGEST_NAME = 40
 
 
 class Origin(NamedTuple):
-    """Whose a note is that the user has not written, in a few words, and whether a person has yet to accept it.
+    """Whose a note is that the user has not written, in a few words, and whether the user has yet to accept it.
 
-    No session is told a note that is held.
+    No session is told a note that is held. The review lists the unreviewed notes but those of teammates that are told.
     """
 
     source: str
     is_unreviewed: bool = False
     is_held: bool = False
+    needs_review: bool = False
 
     @property
     def sentence(self) -> str:
@@ -80,14 +82,33 @@ def shown_origin(origins: Mapping[str, Origin], note: Memory) -> dict[str, Any]:
     return origins[note.id].shown() if note.id in origins else {}
 
 
-def member_origin(note: Memory, author: str, space: str, *, is_accepted: bool) -> Origin:
-    """The origin of a note that another member of a team wrote in a shared space."""
-    is_held = not is_accepted and note.project == _EVERYWHERE
-    return Origin(f"{origin_name(author)} in the space {origin_name(space)}", not is_accepted, is_held)
+def origin_by(note: Memory, author: str = "", space: str = "", projects: Collection[str] = ()) -> Origin | None:
+    """The origin of a note that the user has not decided about; None for the user's own.
+
+    `author` is the other member of a team who wrote it in a space, to which `projects` belong. No tags count: any tool
+    can write them.
+    """
+    is_held = False
+    if note.extra:
+        from anamnesis.notes.marks import HELD, marks_of  # most notes have none
+
+        is_held = HELD in marks_of(note)
+    if author:
+        is_held |= note.project == _EVERYWHERE or note.project not in projects
+        return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
+    if note.prov_source == SOURCE:
+        is_held |= note.project == _EVERYWHERE
+        return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
+    return Origin(_AGENT, True, True, True) if is_held else None
+
+
+def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
+    """The origin of a note that the user has accepted, or that `is_own` after all; None for an agent's."""
+    return None if is_own or origin.source == _AGENT else Origin(origin.source)
 
 
 def as_foreign(note: Memory, origin: str) -> Memory:
-    """The note as a foreign note that nobody has reviewed."""
+    """The note as a foreign note."""
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]
     confidence = min(note.confidence, _CONFIDENCE)
     return replace(note, prov_source=SOURCE, machine_id=origin_name(origin), confidence=confidence, tags=tags)
@@ -107,24 +128,6 @@ def derived(note: Memory, sources: Iterable[Memory], origins: Mapping[str, Origi
     return as_foreign(note, source.machine_id if is_import else known[source.id].source)
 
 
-def is_foreign(note: Memory) -> bool:
-    return note.prov_source == SOURCE and CLAUDE_CODE not in note.tags
-
-
-def is_waiting(note: Memory) -> bool:
-    """Whether a foreign note, or an agent's note that needs a review, has not been reviewed."""
-    return (is_foreign(note) or TO_REVIEW in note.tags) and REVIEWED not in note.tags
-
-
-def as_reviewed(note: Memory) -> Memory:
-    return replace(note, tags=[*note.tags, REVIEWED]) if is_waiting(note) else note
-
-
 def origin_of(note: Memory) -> Origin | None:
-    """What a note says of its origin by itself: if it was imported, or is an agent's that needs a review; else None."""
-    if isinstance(note, ForeignNote):
-        return note.origin
-    if is_foreign(note):
-        is_held = is_waiting(note) and (note.project == _EVERYWHERE or TO_REVIEW in note.tags)
-        return Origin(f"imported from {origin_name(note.machine_id)}", is_waiting(note), is_held)
-    return Origin("an agent's", is_unreviewed=True, is_held=True) if is_waiting(note) else None
+    """The origin that a store has given a note to show; None for the user's own."""
+    return note.origin if isinstance(note, ForeignNote) else None

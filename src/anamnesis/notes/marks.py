@@ -24,8 +24,10 @@ COVERED_BY, SOURCES = "covered_by", "sources"
 STALE = "stale"
 # The mark of a note that a person has edited.
 EDITED_BY = "edited_by"
+# The mark of a note that no session is told before a person has accepted it, with the reason.
+HELD = "held"
 LINKS = (UPDATES, UPDATED_BY, CONTRADICTS, COVERED_BY, SOURCES)
-MARKS = (*LINKS, STALE, EDITED_BY)
+MARKS = (*LINKS, STALE, EDITED_BY, HELD)
 # The marks that say that a note may no longer be true.
 DOUBTS = (UPDATED_BY, CONTRADICTS, STALE)
 _WORDS = {
@@ -36,6 +38,7 @@ _WORDS = {
     SOURCES: "derived from",
     STALE: "stale:",
     EDITED_BY: "edited by",
+    HELD: "held:",
 }
 # The tags of notes that are outdated, contradicted or refer to code that is gone.
 OUTDATED, CONTRADICTED, GONE = "outdated", "contradicted", "stale"

@@ -28,6 +28,11 @@ def space_of(note: Memory) -> str:
     return _unquoted(found[1].partition(" #")[0].strip()) if found else ""
 
 
+def is_shared(name: str) -> bool:
+    """Whether a name is that of a space with other members: neither none nor a person's own."""
+    return bool(name) and not name.startswith(PERSONAL)
+
+
 def with_space(note: Memory, name: str) -> Memory:
     """The note with a single line for this space, directly after the tags; an empty name removes the line."""
     extra = {key: _LINE.sub("", lines) for key, lines in note.extra.items()}

@@ -36,6 +36,8 @@ from anamnesis.store.kept import KeptVersions
 from anamnesis.store.steps import Step
 
 TRASH = "trash"
+# The user's decisions about texts of others, in each tree: no note, and written by no tool of an agent.
+ACCEPTED = "accepted.txt"
 # Where notes are written before they are renamed into their folders: outside of the trees, where a watcher reports
 # each file once, and in a small folder, where creating a file is cheaper than among many thousands.
 STAGE = "staged"

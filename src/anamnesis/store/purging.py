@@ -34,6 +34,7 @@ def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
         changeset.forget(store, [note_id])
         store.usage.forget([note_id])
         store.decisions.forget([note_id])
+        store.accepted.forget([note_id])
 
 
 def versions_of(store: MemoryStore, note_id: str) -> list[str]:

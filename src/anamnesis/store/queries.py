@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
@@ -38,8 +38,8 @@ _BOUND = ("project", "type", "scope", "source", "machine", "since", "until")
 
 
 class MoreFilters(TypedDict, total=False):
-    """Optional filters: notes with all of these tags, of this source and machine, changed in [since, until), and
-    with one of these ids."""
+    """Optional filters: notes with all of these tags, of this source and machine, changed in [since, until), with one
+    of these ids, and neither imported nor one of these `others`."""
 
     tags: tuple[str, ...]
     source: str | None
@@ -47,6 +47,7 @@ class MoreFilters(TypedDict, total=False):
     since: str | None
     until: str | None
     ids: tuple[str, ...] | None
+    others: tuple[str, ...] | None
 
 
 # The condition for notes `m` that no other note supersedes.
@@ -67,6 +68,7 @@ class Filter:
     until: str | None = None
     machine: str | None = None
     ids: tuple[str, ...] | None = None
+    others: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (("type", TYPES), ("scope", SCOPES), ("source", SOURCES)):
@@ -95,6 +97,8 @@ class Filter:
         ]
         if self.ids is not None:
             conditions.append("m.id IN (SELECT value FROM json_each(:ids))")
+        if self.others is not None:
+            conditions.append("m.prov_source <> 'import' AND m.id NOT IN (SELECT value FROM json_each(:others))")
         if self._tag_words:
             conditions.append("m.number IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH :tag_words)")
         if self.tags:
@@ -111,7 +115,7 @@ class Filter:
     @property
     def values(self) -> dict[str, str | None]:
         bound = {name: getattr(self, name) for name in _BOUND}
-        bound["ids"] = json.dumps(self.ids)
+        bound |= {"ids": json.dumps(self.ids), "others": json.dumps(self.others or ())}
         return {**bound, "names": json.dumps(self.names), "tags": json.dumps(self.tags), "tag_words": self._tag_words}
 
     @property
@@ -170,6 +174,17 @@ def ids_from(db: sqlite3.Connection, source: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def marked_ids(db: sqlite3.Connection, name: str) -> list[str]:
+    return [id for (id,) in db.execute("SELECT DISTINCT memory_id FROM marks WHERE name = :name", {"name": name})]
+
+
+def ids_in_spaces(db: sqlite3.Connection) -> list[str]:
+    rows = db.execute(
+        "SELECT id FROM memories WHERE rest LIKE '%space: %' AND deleted_at IS NULL AND scope = 'portable'"
+    )
+    return [id for (id,) in rows]
+
+
 def list_notes(
     db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int, order: str = "updated"
 ) -> list[Memory]:
@@ -197,6 +212,16 @@ def _list(db: sqlite3.Connection, condition: str, values: Mapping[str, Any], ord
 def whole_note(db: sqlite3.Connection, number: int) -> Memory | None:
     """A note with all its fields, from the index alone; None if it is hidden."""
     return next(iter(_whole_notes(db, "m.number = :number AND m.deleted_at IS NULL", {"number": number})), None)
+
+
+def fronts(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The foreign front matter, marks included, of those of the notes that have some."""
+    rows = db.execute(
+        "SELECT id, json_extract(rest, '$.extra') FROM memories WHERE id IN (SELECT value FROM json_each(:ids))"
+        " AND rest IS NOT NULL AND json_extract(rest, '$.extra') IS NOT NULL",
+        {"ids": json.dumps(list(ids))},
+    )
+    return {id: json.loads(extra) for id, extra in rows}
 
 
 def live_notes(db: sqlite3.Connection, ids: Iterable[str]) -> list[Memory]:
@@ -337,8 +362,8 @@ def linking(db: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
     return {id for (id,) in db.execute(query, {"ids": json.dumps(list(ids))})}
 
 
-def outdated_ids(db: sqlite3.Connection) -> set[str]:
-    """The notes that a newer one outdates, except for pairs that outdate each other."""
+def outdated_ids(db: sqlite3.Connection, without: Collection[str] = ()) -> set[str]:
+    """The notes that a newer one outdates, except for pairs that outdate each other; some newer ones do not count."""
     if not has_marks(db):
         return set()
     rows = db.execute(
@@ -347,7 +372,7 @@ def outdated_ids(db: sqlite3.Connection) -> set[str]:
         " SELECT older.id, newer FROM older CROSS JOIN memories AS m ON m.id = newer"
         f" WHERE m.deleted_at IS NULL AND {NOT_SUPERSEDED}"
     )
-    pairs = {*rows}
+    pairs = {(id, newer) for id, newer in rows if newer not in without}
     return {id for id, newer in pairs if (newer, id) not in pairs}
 
 
@@ -375,5 +400,15 @@ def supersessions(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, set[s
     return found
 
 
-def superseded_ids(db: sqlite3.Connection) -> set[str]:
-    return {row[0] for row in db.execute("SELECT superseded_id FROM supersessions")}
+def superseded_ids(db: sqlite3.Connection, without: Collection[str] = ()) -> set[str]:
+    rows = db.execute("SELECT superseded_id, memory_id FROM supersessions")
+    return {id for id, by in rows if by not in without}
+
+
+def hiders_in_doubt(db: sqlite3.Connection) -> list[str]:
+    rows = db.execute(
+        "SELECT id FROM memories AS m WHERE id IN (SELECT memory_id FROM supersessions UNION"
+        " SELECT memory_id FROM marks WHERE name = 'updates') AND (prov_source = 'import' OR rest LIKE '%space: %'"
+        " OR EXISTS (SELECT 1 FROM marks WHERE memory_id = m.id AND name = 'held'))"
+    )
+    return [id for (id,) in rows]

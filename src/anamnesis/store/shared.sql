@@ -1,8 +1,8 @@
 -- shared.db: the notes here that are of shared spaces of a hub, and the members besides the user who have written them. Not derived,
 -- and kept by the exchange with the hub.
 
--- `author` is the last other member who has written the note, empty if none has; `is_accepted` is set once the user has accepted
--- what that member wrote.
+-- `author` is the last other member who has written the note, empty if none has, and a question mark if that is not known. Earlier
+-- releases set `is_accepted` when the user had accepted what that member wrote.
 CREATE TABLE shared (
     note        TEXT NOT NULL PRIMARY KEY,
     space       TEXT NOT NULL,

@@ -1,17 +1,32 @@
-"""shared.db: the local notes of shared spaces of a hub, the members who wrote them, and the user's acceptance.
+"""shared.db: the local notes of shared spaces of a hub, the members who wrote them, and the projects of the spaces.
 
-None of this can be in the text of a note: its author could forge it.
+None of this can be in the text of a note: its author could forge it. Where the file is lost, the authors of all notes
+of shared spaces are unknown, until an exchange asks the hub for them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from anamnesis.readonly import read_only_uri
 from anamnesis.store.machine_database import MachineDatabase
+
+_PROJECTS = Path(__file__).with_name("projects.sql")
+# The record of the exchange with the hub, which knows the space of each note, but not its authors.
+EXCHANGED = "hub.db"
+_OF_SHARED_SPACES = (
+    "SELECT DISTINCT note, space FROM agreed JOIN spaces USING (account)"
+    " WHERE spaces.name = agreed.space AND NOT is_personal AND is_here AND hash IS NOT NULL"
+)
+
+
+# The author of a note of a shared space whose authors are not known here.
+UNKNOWN = "?"
 
 
 class Shared(NamedTuple):
@@ -20,7 +35,6 @@ class Shared(NamedTuple):
     note: str
     space: str
     author: str = ""
-    is_accepted: bool = False
     is_closed: bool = False
 
     @property
@@ -38,13 +52,23 @@ class SharedNotes(MachineDatabase):
     def __init__(self, root: Path) -> None:
         super().__init__(root / "shared.db")
 
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        super()._prepare(db)
+        for statement in _PROJECTS.read_text("utf-8").split(";\n"):
+            db.execute(statement)
+
+    def _create(self, db: sqlite3.Connection) -> None:
+        super()._create(db)
+        rows = [(each.note, each.space, UNKNOWN) for each in self._exchanged()]
+        db.executemany("INSERT OR IGNORE INTO shared (note, space, author) VALUES (?, ?, ?)", rows)
+
     def record(self, notes: Iterable[Shared]) -> None:
-        """Save the spaces and authors of notes; a new text of another member resets the acceptance."""
+        """Save the spaces and authors of notes."""
         rows = [(each.note, each.space, each.author) for each in notes]
         query = (
             "INSERT INTO shared (note, space, author) VALUES (?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET space = excluded.space, is_accepted = is_accepted AND excluded.author = '',"
-            " author = CASE excluded.author WHEN '' THEN author ELSE excluded.author END"
+            " ON CONFLICT DO UPDATE SET space = excluded.space, is_accepted = 0, author ="
+            f" CASE WHEN excluded.author = '' AND author != '{UNKNOWN}' THEN author ELSE excluded.author END"
         )
         self._execute(query, rows)
 
@@ -67,10 +91,12 @@ class SharedNotes(MachineDatabase):
     def of(self, notes: Iterable[str]) -> dict[str, Shared]:
         """The shared ones of these notes."""
         query = (
-            "SELECT note, space, author, is_accepted, space IN (SELECT space FROM closed) FROM shared"
+            "SELECT note, space, author, space IN (SELECT space FROM closed) FROM shared"
             " WHERE note IN (SELECT value FROM json_each(:notes))"
         )
-        return {each.note: each for each in self._select(query, notes=json.dumps([*notes]))}
+        wanted = [*notes]
+        found = self._select(query, notes=json.dumps(wanted))
+        return {note: found[note] for note in wanted if note in found}
 
     def may_tidy(self, notes: Collection[str]) -> bool:
         """Whether dreams may change these notes together: all are the user's own, and in the same space or in none.
@@ -82,21 +108,53 @@ class SharedNotes(MachineDatabase):
         spaces = {found[note].space if note in found else "" for note in notes}
         return len(spaces) <= 1 and all(each.is_own for each in found.values())
 
-    def unaccepted(self) -> dict[str, Shared]:
-        """The notes of other members that the user has not accepted."""
-        query = "SELECT note, space, author, is_accepted, 0 FROM shared WHERE author != '' AND NOT is_accepted"
-        return {each.note: each for each in self._select(query)}
+    def by_others(self) -> dict[str, Shared]:
+        """The notes of other members, and those whose authors are unknown."""
+        return self._select("SELECT note, space, author, 0 FROM shared WHERE author != ''")
 
-    def accept(self, notes: Iterable[str], *, is_accepted: bool = True) -> None:
-        if self.path.exists():
-            self._execute("UPDATE shared SET is_accepted = ? WHERE note = ?", [(is_accepted, note) for note in notes])
+    def unknown(self) -> list[Shared]:
+        """The notes whose authors are unknown. Creates the record if it was lost."""
+        query = "SELECT note, space, author, 0 FROM shared WHERE author = ?"
+        return [Shared(*row) for row in self.change(lambda db: db.execute(query, (UNKNOWN,)).fetchall())]
+
+    def accepted(self) -> set[str]:
+        """The notes of other members that the user accepted in an earlier release, which recorded it here."""
+        rows = self.read(lambda db: db.execute("SELECT note FROM shared WHERE is_accepted AND author != ''").fetchall())
+        return {note for (note,) in rows or ()}
+
+    def projects(self) -> dict[str, set[str]]:
+        """The projects that belong to each space, as of the last exchange."""
+        found: dict[str, set[str]] = {}
+        for space, project in self.read(lambda db: db.execute("SELECT space, project FROM projects").fetchall()) or ():
+            found.setdefault(space, set()).add(project)
+        return found
+
+    def save_projects(self, projects: Mapping[str, Collection[str]]) -> None:
+        """Replace the list of the projects of all spaces."""
+        rows = {(space, project) for space, some in projects.items() for project in some}
+
+        def change(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM projects")
+            db.executemany("INSERT INTO projects VALUES (?, ?)", rows)
+
+        if rows != {(space, each) for space, some in self.projects().items() for each in some}:
+            self.change(change)
+
+    def _exchanged(self) -> list[Shared]:
+        """The notes of shared spaces according to the exchange with the hub, whose record is another file."""
+        path = self.path.with_name(EXCHANGED)
+        try:
+            with contextlib.closing(sqlite3.connect(read_only_uri(path), uri=True)) as db:
+                return [Shared(note, space, UNKNOWN) for note, space in db.execute(_OF_SHARED_SPACES)]
+        except sqlite3.DatabaseError:
+            return []
 
     def _execute(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
             self.change(lambda db: db.executemany(query, rows))
 
-    def _select(self, query: str, **given: str) -> list[Shared]:
-        rows = self.read(lambda db: db.execute(query, given).fetchall()) or ()
-        return [
-            Shared(note, space, author, bool(accepted), bool(closed)) for note, space, author, accepted, closed in rows
-        ]
+    def _select(self, query: str, **given: str) -> dict[str, Shared]:
+        rows = self.read(lambda db: db.execute(query, given).fetchall())
+        if rows is None:
+            return {each.note: each for each in self._exchanged()}
+        return {note: Shared(note, space, author, bool(closed)) for note, space, author, closed in rows}

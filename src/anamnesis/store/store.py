@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
-from anamnesis.notes.foreign import Origin, member_origin, origin_of
+from anamnesis.notes.foreign import SOURCE, Origin
 from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.change_log import ChangeLog, Written
-from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
+from anamnesis.store.files import ACCEPTED, TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.kept import KeptVersions
@@ -32,6 +32,7 @@ from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 
 if TYPE_CHECKING:
+    from anamnesis.store.accepted import Accepted
     from anamnesis.store.gate_log import GateLog
     from anamnesis.store.shared_notes import SharedNotes
     from anamnesis.store.usage import Usage
@@ -41,6 +42,10 @@ _MANY_FILES = 1_000
 # The folder of records of changes of several notes, and the record of an incomplete change; see `changeset`.
 DREAMS, PENDING = "dreams", "pending.json"
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
+
+
+# The decisions about machine-local notes, which are first written when those of earlier releases have been read.
+CARRIED_OVER = f"{TREES['machine-local']}/{ACCEPTED}"
 
 
 class SavedNotes(NamedTuple):
@@ -78,6 +83,8 @@ class MemoryStore(NoteReader):
         self._catalogue.refresh_folders()
         if not only_to_read and os.path.exists(f"{self.root}/{DREAMS}/{PENDING}"):
             self._recover()
+        if not only_to_read and not self.has_carried_over:
+            self._carry_over()
 
     def __enter__(self) -> Self:
         return self
@@ -102,6 +109,13 @@ class MemoryStore(NoteReader):
         with contextlib.suppress(StoreUnavailable, NoteConflict), self._catalogue.alone(0.0):
             changeset.recover(self)
 
+    def _carry_over(self) -> None:
+        """Record what was accepted in an earlier release, unless another process is writing: then the next one does."""
+        from anamnesis.store.origins import carry_over  # once
+
+        with contextlib.suppress(StoreUnavailable), self._catalogue.alone():
+            carry_over(self)
+
     @cached_property
     def usage(self) -> Usage:
         """The record of use of the notes on this machine."""
@@ -118,8 +132,8 @@ class MemoryStore(NoteReader):
 
     @property
     def has_shared(self) -> bool:
-        """Whether this machine has, or had, notes of a shared space."""
-        return os.path.exists(f"{self.root}/shared.db")
+        """Whether this machine has, or had, notes of a shared space; also if the record of their authors is lost."""
+        return os.path.exists(f"{self.root}/shared.db") or os.path.exists(f"{self.root}/hub.db")
 
     @cached_property
     def shared(self) -> SharedNotes:
@@ -128,17 +142,39 @@ class MemoryStore(NoteReader):
 
         return SharedNotes(self.root)
 
+    @property
+    def has_carried_over(self) -> bool:
+        """Whether what earlier releases recorded in tags about acceptance has been read, for the only time."""
+        return os.path.exists(f"{self.root}/{CARRIED_OVER}")
+
+    @cached_property
+    def accepted(self) -> Accepted:
+        """The user's decisions about texts of others."""
+        from anamnesis.store.accepted import Accepted  # most memories have none
+
+        return Accepted(self.root, self._catalogue.alone)
+
     def origins(self, notes: Iterable[Memory]) -> dict[str, Origin]:
         """Whose those of the notes are that other members of a team, other programs or unreviewed agents wrote."""
-        return self.origins_of_whole({note.id: note for note in notes})
+        given = {note.id: note for note in notes}
+        fronts = self._catalogue.ask(lambda db: queries.fronts(db, given))
+        given |= {id: replace(given[id], extra=extra) for id, extra in fronts.items() if not given[id].extra}
+        return self.origins_of_whole(given)
 
     def origins_of_whole(self, notes: Mapping[str, Memory]) -> dict[str, Origin]:
         """The origins of notes that are given with all their front matter, by their ids, without opening the index."""
-        found = {id: origin for id, note in notes.items() if (origin := origin_of(note))}
-        for id, each in (self.shared.of(notes) if self.has_shared else {}).items():
-            if each.author:
-                found[id] = member_origin(notes[id], each.author, each.space, is_accepted=each.is_accepted)
-        return found
+        is_plain = all(each.prov_source != SOURCE and not each.extra for each in notes.values())
+        if is_plain and self.has_carried_over and not self.has_shared:
+            return {}
+        from anamnesis.store.origins import origins_of  # most memories have no notes of others
+
+        return origins_of(self, notes)
+
+    def decide(self, notes: Iterable[Memory], decision: str) -> None:
+        """Record that the user accepts the texts of those of the notes that others wrote, or withdraws that."""
+        given = [*notes]
+        origins = self.origins(given)
+        self.accepted.decide([note for note in given if note.id in origins], decision)
 
     def _hits(self, asked: Question) -> builtins.list[Hit]:
         return hits_with_origins(super()._hits(asked), self.origins)
@@ -339,6 +375,8 @@ class MemoryStore(NoteReader):
         """Write notes' files and index them, each in place of the file that held it so far."""
         from anamnesis.store.writing import Writing  # that hooks which read need not import
 
+        notes = [*notes]
+        self._vouch(notes)
         paths: dict[str, Memory] = {}
         former: dict[str, NoteFile] = {}
         for memory, found in notes:
@@ -357,6 +395,19 @@ class MemoryStore(NoteReader):
                 placed=partial(placed, writing.files) if placed else None,
             )
         return SavedNotes(writing.files, written)
+
+    def _vouch(self, notes: Iterable[tuple[Memory, NoteFile | None]]) -> None:
+        """Record that a program of the user has put these notes into the shared spaces that they name."""
+        placed = [(memory, found) for memory, found in notes if memory.extra and memory.scope == "portable"]
+        if not placed:
+            return
+        from anamnesis.notes.spaces import is_shared, space_of
+        from anamnesis.store.shared_notes import Shared
+
+        named = [(each, space_of(found.memory) if found and found.memory else "") for each, found in placed]
+        new = [(each.id, space) for each, before in named if is_shared(space := space_of(each)) and space != before]
+        if new:
+            self.shared.record(Shared(*each) for each in new)
 
     def _notify(self, checked: bool, changed: bool, written: Written | None) -> None:
         if checked and self.on_refresh:

@@ -13,8 +13,10 @@ from pathlib import PurePosixPath
 
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory, decode, named_ids, parse, render, validate
+from anamnesis.notes.acceptance import read_decisions, written
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.merge import merge
+from anamnesis.store.files import ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,10 @@ def _as_file(path: str, note: Memory, versions: Iterable[tuple[File, Memory]]) -
 
 
 def _merged_texts(result: Integration, base: File | None, one: File, two: File) -> list[File | None]:
-    """Merge files that do not hold the same note by lines; if that fails, keep both."""
+    """Merge files that do not hold the same note by lines; or keep both. The user's decisions are united."""
+    if one.path == two.path == ACCEPTED:
+        decisions = read_decisions(*(file.data.decode("utf-8", "replace") for file in (one, two)))
+        return [File(ACCEPTED, written(decisions).encode("utf-8"))]
     yielding, prevailing = sorted((one, two), key=lambda file: (file.memory is not None, file.data))
     path = min(one.path, two.path)
     text = None if prevailing.memory else _merged_text(base, yielding, prevailing)

@@ -14,7 +14,7 @@ from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
 from anamnesis.notes import as_dict
-from anamnesis.notes.foreign import as_reviewed, is_waiting, shown_origin
+from anamnesis.notes.foreign import shown_origin
 from anamnesis.web.ui.action import FormInput
 from anamnesis.web.ui.markdown import rendered
 
@@ -111,7 +111,7 @@ def history(visit: Visit) -> Data:
 
 
 def review(visit: Visit) -> Data:
-    """What a person decides: conflicts and unreviewed notes of the spaces that the caller may write; and redactions."""
+    """What a person decides: conflicts in the spaces that the caller may write, unreviewed notes, and redactions."""
     rows = visit.db.execute(
         """
         SELECT v.space, v.id, v.author, v.at, n.title FROM anamnesis.notes n
@@ -130,17 +130,18 @@ def review(visit: Visit) -> Data:
 
 
 def decide(visit: Visit, given: FormInput) -> Next:
-    """Accept a note that waits for a review, or delete it."""
+    """Accept a note that waits for the caller's review, or delete it for everybody."""
     found = visit.store.get(given.path["id"], space=given.text("space") or None)
-    visit.caller.space(found.space, "writer")
     decision = given.text("decision")
     if decision not in ("accept", "reject"):
         raise Refusal(f"{decision[:40]!r} is neither accept nor reject.")
-    if not is_waiting(found):
+    origin = visit.store.origins([found]).get(found.id)
+    if not origin or not origin.needs_review:
         raise Refusal(f"The note {found.id} needs no review.")
     if decision == "reject":
+        visit.caller.space(found.space, "writer")
         return delete(visit, given)._replace(page="review")
-    visit.store.update(found.id, space=found.space, expected=found, tags=as_reviewed(found).tags)
+    visit.store.accept(found)
     return Next("review", f"Accepted “{found.title}”.")
 
 
