@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from click.testing import CliRunner
-from tests.hub.running import Client, RunningHub
+from tests.hub.running import Client, RunningHub, text_of
 from tests.hub.test_processes import served
 from tests.postgres import KEY, Postgres
 
@@ -52,6 +53,43 @@ def test_a_database_of_an_earlier_step_keeps_its_data_and_works(postgres: Postgr
         assert {row["term"]: row["notes"] for row in terms} == {
             **dict.fromkeys(("busi", "set", "timeout", "use", "wal"), 1)
         }
+
+
+def test_what_tags_said_of_reviews_is_carried_over_once(postgres: Postgres) -> None:
+    """What anybody had reviewed stays so for each member, and what waited is held by a mark that no tool can remove."""
+    url = postgres.url(postgres.new_database())
+    notes: dict[str, dict[str, Any]] = {
+        "SEEN": {"prov_source": "import", "tags": ["reviewed"]},
+        "OWN": {"prov_source": "import", "tags": ["claude-code"]},
+        "WAITS": {"prov_source": "import"},
+        "ORDER": {"tags": ["to-review"]},
+    }
+    with administrator(url) as db:
+        migrate(db, upto=4)
+        accounts.make_hub(db, KEY)
+        db.execute((DATA / "step_004.sql").read_bytes())
+        for number, (id, fields) in enumerate(notes.items(), 5):
+            row = {"id": id, "version": number, "text": text_of(id, **fields), "source": "", "tags": [], **fields}
+            row["source"] = fields.get("prov_source", "human")
+            db.execute(
+                "INSERT INTO anamnesis.notes (space, id, version, source, tags, type, title)"
+                " VALUES (2, %(id)s, %(version)s, %(source)s, %(tags)s, 'semantic', 'A note')",
+                row,
+            )
+            db.execute(
+                "INSERT INTO anamnesis.versions (space, id, version, text, author)"
+                " VALUES (2, %(id)s, %(version)s, %(text)s, 'you')",
+                row,
+            )
+        db.execute("UPDATE anamnesis.spaces SET seq = 8 WHERE id = 2")
+        migrate(db)
+        assert examine(db) == []
+    with RunningHub(url) as hub:
+        you = hub.user("you")
+        assert sorted(each["id"] for each in you("/ui/review").json["waiting"]) == ["ORDER", "WAITS"]
+        order = you("/v1/spaces/core/notes/ORDER").json
+        assert order["version"] == 9 and "held:" in order["text"]
+        assert len(you("/v1/accepted", {}).json["accepted"].splitlines()) == 3
 
 
 def test_every_step_but_the_last_has_data_to_start_from() -> None:

@@ -118,6 +118,11 @@ class HubClient:
             raise HubRefused("The hub did not return a result for every change.", _NOT_A_HUB)
         return results
 
+    def accepted(self, decisions: str) -> str:
+        """Send the lines of the user's decisions about texts of others; returns those of all machines."""
+        answer = self._request("POST", "/v1/accepted", {"accepted": decisions})
+        return str(_field(answer, "accepted", str))
+
     def note(self, space: str, note: str) -> Incoming | None:
         """The current version of a note; None if it does not exist."""
         found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}")

@@ -15,6 +15,7 @@ from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import UNVERIFIED, Space, Waiting
+from anamnesis.notes.acceptance import fingerprint, read_decisions, written
 from anamnesis.notes.spaces import PERSONAL
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
@@ -44,6 +45,7 @@ class Cycle:
     announce: Announce
     hub: str  # its id
     save_hub: Callable[[str], object]  # saves a changed id of the hub in the account
+    accepted: str = ""  # the fingerprint of the user's decisions at the hub; "" of a hub that keeps none
     restored: int = 0  # notes that were lost here and received again
     removed: list[str] = field(default_factory=list)  # spaces that the user was removed from
 
@@ -56,11 +58,19 @@ class Cycle:
         store.shared.close_spaces({name for name, space in spaces.items() if not space.can_write})
         store.shared.save_projects({name: space.projects for name, space in spaces.items() if space.role})
         self._find_authors()
+        self._exchange_accepted()
         self._catch_up()
         if self._find_lost():
             self._receive()
         self._send()
         state.mark("reached_at", utcnow())
+
+    def _exchange_accepted(self) -> None:
+        """Exchange what the user has accepted on this machine and on others, if the hub has something else."""
+        accepted, client = self.receiver.store.accepted, self.receiver.client
+        here = accepted.exchanged()
+        if self.accepted not in ("", fingerprint(here)):
+            accepted.unite(read_decisions(client.accepted(written(here))))
 
     def _find_authors(self) -> None:
         """Ask for the authors of notes of which they are not known here, because the record of them was lost."""
@@ -88,6 +98,7 @@ class Cycle:
             answer = receiver.client.changes(self.sender.machine, cursors)
             versions: list[Incoming] = []
             has_more = False
+            self.accepted = str(answer.get("accepted", ""))
             if (hub := str(answer.get("hub", ""))) and hub != self.hub:
                 self._change_hub(hub)
                 idle += 1

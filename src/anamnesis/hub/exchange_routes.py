@@ -14,11 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from anamnesis.hub import changes, exporting, versions
+from anamnesis.hub import acceptances, changes, exporting, versions
 from anamnesis.hub.incoming import read_changes, read_machine, read_object, whole_number
 from anamnesis.hub.refusal import Refusal
 from anamnesis.hub.routes import Call, address_of, get, hub_of, number_in, post, token_of
 from anamnesis.hub.tenancy import Held
+from anamnesis.notes.acceptance import read_decisions, written
 
 _MOST_CURSORS = 10_000
 
@@ -48,12 +49,13 @@ def sync(call: Call) -> Any:
     A cursor is the last version of a space that the client has processed; without one, all notes come. A text that is
     null is a deletion. While `more` is true, ask again from the last version. `reset` says that the cursor is beyond
     the sequence, so that all notes came; `gone` that the space cannot be seen any more. If `hub` is another than the
-    last time, the database was set back to an earlier state: compare all notes.
+    last time, the database was set back to an earlier state: compare all notes. `accepted` is a fingerprint of what
+    `/v1/accepted` returns.
 
     Body: {"machine", "cursors": {SPACE: VERSION}, "limit"}, of which `machine` is required
 
-    Answer: {"hub", "spaces": {SPACE: {"id", "role", "projects", "seq", "more", "changes": [{"id", "version", "text",
-    "author", "machine", "at", "erased"}], "reset"} or {"gone"}}}
+    Answer: {"hub", "accepted", "spaces": {SPACE: {"id", "role", "projects", "seq", "more", "changes": [{"id",
+    "version", "text", "author", "machine", "at", "erased"}], "reset"} or {"gone"}}}
     """
     fields = read_object(call.body)
     read_machine(fields)
@@ -62,7 +64,28 @@ def sync(call: Call) -> Any:
         raise Refusal("`cursors` is not an object of spaces and versions.")
     known = {name: whole_number(value, f"cursors.{name}") for name, value in cursors.items()}
     limit = whole_number(fields.get("limit", changes.MOST_PULLED), "limit") or 1
-    return {"hub": call.caller.hub, "spaces": changes.changes_since(call.db, call.caller, known, limit)}
+    given = acceptances.fingerprint(call.db, call.caller)
+    spaces = changes.changes_since(call.db, call.caller, known, limit)
+    return {"hub": call.caller.hub, "accepted": given, "spaces": spaces}
+
+
+def accepted(call: Call) -> Any:
+    """What the user of the token has accepted of texts that others wrote: adds decisions, and returns all.
+
+    A line has a note's id, the BLAKE2b digest of 16 bytes of its title and body, a number, and own, accepted or
+    withdrawn. Of several decisions about a text the one with the highest number counts, and of those the last in that
+    order. Nobody else sees them. A token without the scope write adds none.
+
+    Body: {"accepted": LINES}
+
+    Answer: {"accepted": LINES}
+    """
+    lines = read_object(call.body).get("accepted", "")
+    if not isinstance(lines, str):
+        raise Refusal("`accepted` is not a text.")
+    if "write" in call.caller.scopes:
+        acceptances.add(call.db, call.caller.id, read_decisions(lines))
+    return {"accepted": written(acceptances.decisions(call.db, call.caller))}
 
 
 def push(call: Call) -> Any:
@@ -142,6 +165,7 @@ ROUTES = [
     get("/v1/me", me),
     post("/v1/sync", sync),
     post("/v1/changes", push),
+    post("/v1/accepted", accepted),
     get("/v1/spaces/{space}/notes/{id}", note),
     get("/v1/spaces/{space}/notes/{id}/versions", note_versions),
     get("/v1/spaces/{space}/notes/{id}/versions/{version}", note_version),

@@ -33,6 +33,7 @@ class Decision(NamedTuple):
     place: int
 
 
+UNDECIDED = Decision(0, DECISIONS.index(WITHDRAWN))
 Decisions = Mapping[Text, Decision]
 
 
@@ -43,7 +44,7 @@ def text_of(note: Memory) -> Text:
 
 
 def read_decisions(*files: str) -> dict[Text, Decision]:
-    """The decisions of all files together."""
+    """The decisions of all files together; lines that are none are left out."""
     found: dict[Text, Decision] = {}
     for line in (line for file in files for line in file.splitlines()):
         if match := _LINE.fullmatch(line):
@@ -73,6 +74,5 @@ def _line(text: Text, decision: Decision) -> str:
 
 def decided(known: Decisions, texts: Iterable[Text], decision: str) -> dict[Text, Decision]:
     """The decisions to add about these texts; none about a text of which it was the last decision."""
-    place, undecided = DECISIONS.index(decision), Decision(0, DECISIONS.index(WITHDRAWN))
-    last = {text: known.get(text, undecided) for text in texts}
+    place, last = DECISIONS.index(decision), {text: known.get(text, UNDECIDED) for text in texts}
     return {text: Decision(each.number + 1, place) for text, each in last.items() if each.place != place}

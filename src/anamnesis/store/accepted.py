@@ -14,6 +14,7 @@ from anamnesis.disk import size_and_mtime, write_atomically
 from anamnesis.notes import Memory
 from anamnesis.notes.acceptance import (
     DECISIONS,
+    UNDECIDED,
     WITHDRAWN,
     Decisions,
     decided,
@@ -51,6 +52,18 @@ class Accepted:
                 here = {text: each for text, each in added.items() if scopes[text] == scope}
                 if here:
                     self._write(scope, {**self._in(scope), **here})
+
+    def exchanged(self) -> Decisions:
+        """The decisions about portable notes, which all machines of the user have."""
+        return self._in("portable")
+
+    def unite(self, others: Decisions) -> None:
+        """Add the decisions of the user's other machines about portable notes."""
+        with self._alone():
+            known = self._in("portable")
+            added = {text: each for text, each in others.items() if each > known.get(text, UNDECIDED)}
+            if added:
+                self._write("portable", {**known, **added})
 
     def begin(self) -> None:
         """Record that the decisions of earlier releases have been read."""

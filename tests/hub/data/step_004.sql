@@ -1,4 +1,4 @@
--- Rows as a server of step 3 wrote them.
+-- Rows as a server of step 4 wrote them.
 INSERT INTO anamnesis.users (id, name, created, left_at) VALUES
     ('1', 'you', '2026-11-18 16:26:42.894116+00', NULL);
 SELECT setval(pg_get_serial_sequence('anamnesis.users', 'id'), (SELECT max(id) FROM anamnesis.users));

@@ -1,0 +1,182 @@
+"""Only a person accepts what others wrote: no tool of an agent, no tag, no file from elsewhere. Git carries it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.command import Command
+
+RULE = "Run the deploy script before every build."
+
+
+@pytest.fixture
+def anamnesis(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+def imported(anamnesis: Command, text: str = RULE, name: str = "Rule") -> str:
+    """The id of a global note that was imported from a folder of markdown."""
+    folder = anamnesis.folder / f"vault {name}"
+    folder.mkdir()
+    (folder / f"{name}.md").write_text(f"# {name}\n\n{text}\n")
+    assert anamnesis("import", "markdown", str(folder), "--project", "global").code == 0
+    return next(each["id"] for each in listed(anamnesis) if text in each["body"])
+
+
+def listed(anamnesis: Command) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = anamnesis("review", "--json").json
+    return found
+
+
+def waiting(anamnesis: Command) -> list[str]:
+    return [each["id"] for each in listed(anamnesis)]
+
+
+def told(anamnesis: Command) -> str:
+    done = anamnesis("inject", "--project", "acme")
+    assert done.code == 0, done.err
+    return done.out
+
+
+def call(anamnesis: Command, *server: str, tool: str, **arguments: Any) -> str:
+    """The answer of a tool of an MCP server on standard input."""
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}},
+    ]
+    done = anamnesis(*server, stdin="".join(f"{json.dumps(each)}\n" for each in asked))
+    answer = json.loads(done.out.splitlines()[-1])
+    assert not answer["result"].get("isError"), answer
+    return str(answer["result"]["content"][0]["text"])
+
+
+def test_no_tool_and_no_tag_accepts_a_note_and_none_takes_an_acceptance_back(anamnesis: Command) -> None:
+    note = imported(anamnesis)
+    for tags in (["reviewed"], ["claude-code"], ["reviewed", "claude-code"], []):
+        call(anamnesis, "serve", tool="memory_update", id=note, tags=tags)
+        assert RULE not in told(anamnesis) and waiting(anamnesis) == [note]
+    assert anamnesis("tag", note, "reviewed").code == 0
+    assert RULE not in told(anamnesis)
+    assert anamnesis("review", note, "--accept").code == 0
+    assert RULE in told(anamnesis) and "imported from markdown, reviewed" in told(anamnesis)
+    call(anamnesis, "serve", tool="memory_update", id=note, tags=["to-review"])
+    assert RULE in told(anamnesis) and waiting(anamnesis) == []
+    call(anamnesis, "serve", tool="memory_update", id=note, body="Run another script.")
+    assert "another script" not in told(anamnesis) and waiting(anamnesis) == [note]
+
+
+def test_a_person_who_edits_a_note_has_accepted_it(anamnesis: Command) -> None:
+    note = imported(anamnesis)
+    editor = anamnesis.folder / "editor"
+    editor.write_text("#!/bin/sh\nsed -i 's/every build/a release/' \"$1\"\n")
+    editor.chmod(0o755)
+    assert anamnesis("edit", note, EDITOR=str(editor), VISUAL="").code == 0
+    assert "before a release" in told(anamnesis) and waiting(anamnesis) == []
+
+
+def test_a_hold_ends_with_an_acceptance_alone(anamnesis: Command) -> None:
+    with anamnesis.store() as store:
+        held = store.write(
+            type="procedural", title="Order", body=RULE, project="acme", extra={"tags": 'held: "It gives orders."\n'}
+        ).id
+        store.write(type="procedural", title="Own", body="Mine.", project="acme")
+        store.write(type="procedural", title="Held too", body="Hides.", project="acme", supersedes=held)
+    for tags in (["reviewed"], ["pinned"], []):
+        call(anamnesis, "serve", tool="memory_update", id=held, tags=tags, title=f"Order {len(tags)}")
+        assert RULE not in told(anamnesis)
+    assert waiting(anamnesis) == [held]
+
+
+def test_what_is_held_hides_nothing(anamnesis: Command) -> None:
+    with anamnesis.store() as store:
+        own = store.write(type="procedural", title="Own", body="Mine to keep.", project="acme")
+        held = store.write(
+            type="procedural",
+            title="Held",
+            body=RULE,
+            project="acme",
+            supersedes=own.id,
+            extra={"tags": f"updates: {own.id}\nheld: It gives orders.\n"},
+        )
+    assert "Mine to keep." in told(anamnesis) and RULE not in told(anamnesis)
+    assert anamnesis("review", held.id, "--accept").code == 0
+    assert "Mine to keep." not in told(anamnesis) and RULE in told(anamnesis)
+
+
+def written(anamnesis: Command, name: str, *lines: str, body: str = RULE) -> None:
+    """A file of a note, as another program or git brings it."""
+    folder = anamnesis.home / "memory" / "semantic"
+    folder.mkdir(parents=True, exist_ok=True)
+    front = "\n".join((f"id: {name}", "type: semantic", f"title: {name}", *lines))
+    (folder / f"{name}.md").write_text(f"---\n{front}\n---\n{body}\n")
+
+
+def test_what_tags_said_before_is_carried_over_once(anamnesis: Command) -> None:
+    source = "prov_source: import"
+    written(anamnesis, "SEEN", source, "tags: [reviewed]", body="Seen before.")
+    written(anamnesis, "OWN", source, "tags: [claude-code]", body="Claude's own.")
+    written(anamnesis, "WAITS", source, body="Never seen.")
+    written(anamnesis, "ORDER", "tags: [to-review]", body="By an agent.")
+    assert anamnesis("write", "Any", "The first change with this release.").code == 0
+    written(anamnesis, "LATER", source, "tags: [reviewed, claude-code]", body="Came later.")
+    shown = told(anamnesis)
+    assert "Seen before." in shown and "Claude's own." in shown
+    assert not any(text in shown for text in ("Never seen.", "By an agent.", "Came later."))
+    assert sorted(waiting(anamnesis)) == ["LATER", "ORDER", "WAITS"]
+    call(anamnesis, "serve", tool="memory_update", id="ORDER", tags=[])
+    assert sorted(waiting(anamnesis)) == ["LATER", "ORDER", "WAITS"]
+
+
+def test_a_note_of_a_space_that_nothing_vouches_for_is_held(anamnesis: Command) -> None:
+    assert anamnesis("write", "First", "Mine.").code == 0
+    written(anamnesis, "TEAM", "space: core", "project: acme", "tags: [pinned]")
+    assert RULE not in told(anamnesis) and waiting(anamnesis) == ["TEAM"]
+    assert anamnesis("review", "TEAM", "--accept").code == 0
+    assert RULE in told(anamnesis)
+
+
+def test_notes_of_others_never_push_out_the_users_own(anamnesis: Command) -> None:
+    with anamnesis.store() as store:
+        for number in range(8):
+            store.write(type="semantic", title=f"Own {number}", body=f"Mine {number}. " + "word " * 60, project="acme")
+        for number in range(60):
+            store.write(
+                type="semantic",
+                title=f"Foreign {number}",
+                body="x" * 500,
+                project="acme",
+                prov_source="import",
+                tags=["pinned"],
+            )
+    shown = anamnesis("inject", "--project", "acme", "--budget", "5000").out
+    assert all(f"Mine {number}." in shown for number in range(8))
+
+
+def test_git_carries_acceptances_of_two_machines_and_unites_them(tmp_path: Path) -> None:
+    remote = tmp_path / "notes.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
+    machines = []
+    for name in ("desk", "lap"):
+        (tmp_path / name).mkdir()
+        machine = Command(tmp_path / name)
+        machine.variables |= {"ANAMNESIS_GIT_REMOTE": str(remote), "ANAMNESIS_MACHINE_ID": name}
+        machines.append(machine)
+    desk, lap = machines
+    one, two = imported(desk), imported(desk, "Never push on Fridays.", "Second")
+    for machine in (desk, lap):
+        done = machine("sync")
+        assert done.code == 0, done
+    assert sorted(waiting(lap)) == sorted([one, two])
+    assert desk("review", one, "--accept").code == lap("review", two, "--accept").code == 0
+    for machine in (desk, lap, desk):
+        done = machine("sync", "--json").json
+        assert not done["conflicted"]
+    for machine in machines:
+        assert waiting(machine) == [] and "Fridays" in told(machine) and RULE in told(machine)
+    shutil.rmtree(lap.home / "local")
+    assert waiting(lap) == []

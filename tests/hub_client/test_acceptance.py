@@ -1,0 +1,117 @@
+"""What a member of a team accepts holds on that member's machines alone, and nothing else is told of what others wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.hub.running import Client, RunningHub, text_of
+from tests.hub_client.conftest import People, Person
+
+from anamnesis.hub import accounts
+from anamnesis.hub.database import administrator
+
+
+def told(machine: Person, project: str = "acme") -> str:
+    done = machine("inject", "--project", project)
+    assert done.code == 0, done.err
+    return done.out
+
+
+def waiting(machine: Person) -> list[str]:
+    return [each["id"] for each in machine("review", "--json").json]
+
+
+def sync(*machines: Person) -> None:
+    for machine in machines:
+        done = machine("sync")
+        assert done.code == 0, done.err
+
+
+def call(client: Client, tool: str, **arguments: Any) -> Any:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    answer = client("/mcp", message)
+    assert answer.status == 200, answer.body
+    return answer.json["result"]
+
+
+def test_an_acceptance_holds_on_all_machines_of_a_member_and_on_no_other(running: RunningHub, person: People) -> None:
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    desk, laptop, other = person("desk"), person("laptop"), person("other")
+    for machine, client in ((desk, you), (laptop, you), (other, mate)):
+        machine.login(running, client.token)
+    foreign = text_of("FOREIGN", "Run the script.", prov_source="import", machine_id="mem0")
+    you.put("core", "FOREIGN", foreign)
+    rule = other.write("Rule", "Never push on Fridays.", "--space", "core")
+    sync(other, desk, laptop)
+    assert sorted(waiting(desk)) == sorted(["FOREIGN", rule])
+    assert desk("review", "FOREIGN", rule, "--accept").code == 0
+    sync(desk, laptop, other)
+    assert waiting(desk) == waiting(laptop) == []
+    assert "Fridays" in told(laptop) and "Run the script." in told(laptop)
+    assert waiting(other) == ["FOREIGN"] and "Run the script." not in told(other)
+    assert [each["id"] for each in you("/ui/review").json["waiting"]] == []
+    answer = call(you, "memory_update", id=rule, body="Never push at all.", tags=["reviewed"])
+    assert not answer.get("isError"), answer
+    sync(laptop)
+    assert waiting(laptop) == [rule] and "Never push" not in told(laptop), "a changed text waits again"
+
+
+def test_tags_from_a_tool_of_the_hub_accept_nothing(running: RunningHub, person: People) -> None:
+    you = running.user("you")
+    laptop = person("laptop")
+    laptop.login(running, you.token)
+    you.put("~you", "FOREIGN", text_of("FOREIGN", "Run the script.", prov_source="import"))
+    for tags in (["reviewed"], ["claude-code"], []):
+        assert not call(you, "memory_update", id="FOREIGN", tags=tags).get("isError")
+        assert [each["id"] for each in you("/ui/review").json["waiting"]] == ["FOREIGN"]
+    sync(laptop)
+    assert waiting(laptop) == ["FOREIGN"] and "Run the script." not in told(laptop)
+
+
+def test_a_teammates_note_is_told_unaccepted_only_in_a_project_of_its_space(
+    running: RunningHub, person: People
+) -> None:
+    you, mate = running.user("you", core="reader"), running.user("mate", core="owner")
+    with administrator(running.database) as db:
+        accounts.give_project(db, accounts.find_space(db, "core"), "acme")
+    laptop, other = person("laptop"), person("other")
+    laptop.login(running, you.token), other.login(running, mate.token)
+    pinned = {"tags": ["pinned"], "extra": {"tags": "space: core\n"}}
+    mate.put("core", "PRIVATE", text_of("PRIVATE", "Run the script.", project="secret", **pinned))
+    mate.put("core", "TEAM", text_of("TEAM", "The team deploys with kubectl.", title="Theirs", project="acme", **pinned))
+    own = laptop.write("Own", "Mine.", "--project", "acme")
+    laptop.write("Secret", "My own secret project.", "--project", "secret")
+    sync(laptop)
+    assert "Run the script." not in told(laptop, "secret") and waiting(laptop) == ["PRIVATE"]
+    shown = told(laptop)
+    assert "kubectl" in shown and "mate in the space core" in shown
+    assert shown.index(own) < shown.index("kubectl"), "the pin of another counts once it is accepted"
+    assert laptop("review", "PRIVATE", "--accept").code == 0
+    assert "Run the script." in told(laptop, "secret")
+
+
+def test_a_lost_record_of_authors_releases_nothing_and_is_fetched_again(running: RunningHub, person: People) -> None:
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    with administrator(running.database) as db:
+        accounts.give_project(db, accounts.find_space(db, "core"), "acme")
+    laptop = person("laptop")
+    laptop.login(running, you.token)
+    mate.put("core", "RULE", text_of("RULE", "Run the script.", project="global"))
+    mate.put("core", "PLAN", text_of("PLAN", "Deploy with kubectl.", project="acme"))
+    own = laptop.write("Own", "Mine to keep.", "--project", "acme")
+    sync(laptop)
+    assert "kubectl" in told(laptop) and "Run the script." not in told(laptop)
+    for damage in (None, b"no database"):
+        for path in Path(laptop.home).glob("shared.db*"):
+            path.unlink()
+        if damage:
+            (laptop.home / "shared.db").write_bytes(damage)
+        assert "kubectl" not in told(laptop) and "Run the script." not in told(laptop)
+        assert {"RULE", "PLAN"} <= {*waiting(laptop)}
+        sync(laptop)
+        shown = told(laptop)
+        assert "kubectl" in shown and "Mine to keep." in shown and "Run the script." not in shown
+        assert waiting(laptop) == ["RULE"] and own not in waiting(laptop)
+    assert json.loads(laptop("status", "--json").out)["hub"]["failure"] is None
