@@ -10,6 +10,7 @@ from anamnesis.engram import prompts, sessions
 from anamnesis.engram.projects import short_name
 from anamnesis.engram.record import Prompt, SessionSummary
 from anamnesis.notes import Memory
+from anamnesis.notes.foreign import with_origins
 from anamnesis.store import MemoryStore
 
 
@@ -54,6 +55,7 @@ def _newest(
 ) -> tuple[list[TimelineEvent], str]:
     """The newest events of each kind, and the time from which on they are complete; "" if there are no older ones."""
     notes = store.list(project=project or None, limit=most * 2, order="created")
+    notes = with_origins(notes, store.origins(notes))
     kinds = [([TimelineEvent(note.created_at, "note", note) for note in notes], most * 2)]
     if engram:
         names = dict.fromkeys((project, short_name(project)))  # clients of Engram use either

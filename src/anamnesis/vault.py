@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anamnesis.bridge.bridge import Bridge, Progress
     from anamnesis.bridge.upkeep import State
     from anamnesis.config import Settings
-    from anamnesis.engram.record import SearchResult
+    from anamnesis.engram.record import Row, SearchResult
     from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
     from anamnesis.exchange.syncing import Synced
@@ -202,6 +202,21 @@ class Vault:
         from anamnesis.bridge.recall import recall
 
         return self._safely(lambda _: recall(self.notes, db, query, filters), default=[])
+
+    def marked(self, db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = False) -> list[Row]:
+        """The rows as clients of Engram get them: those of foreign notes say so. It opens neither index nor bridge.
+
+        `unasked` leaves out those that no new session gets before the user's review.
+        """
+        from anamnesis.bridge.foreign import as_marked, notes_of
+
+        notes = notes_of(db, rows)
+        origins = self.notes.origins_of_whole({note.id: note for note in notes.values()})
+        if not origins:
+            return [*rows]
+        of = {id: origins[note.id] for id, note in notes.items() if note.id in origins}
+        kept = [row for row in rows if not (unasked and row.id in of and of[row.id].is_held)]
+        return [as_marked(row, of[row.id]) if row.id in of else row for row in kept]
 
     def note_ids(self, observations: Sequence[int]) -> list[str]:
         """The ids of the notes of these observations, for those that have one; none without a bridge."""

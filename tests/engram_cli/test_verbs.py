@@ -140,7 +140,8 @@ def test_memories_travel_in_git(engram: Program, tmp_path: Path) -> None:
     assert engram("sync", "--import", **there).out == (
         "Imported 1 new chunk(s) from .engram/\n  Sessions:     1\n  Observations: 1\n  Prompts:      0\n"
     )
-    assert "— A\n" in engram("search", "a", **there).out
+    shown = engram("search", "a", **there).out
+    assert "— [foreign: imported from tester, not reviewed by the user] A\n    > a\n" in shown
     (engram.folder / ".engram" / "manifest.json").write_text("<<<<<<< HEAD\n")
     done = engram("sync", "--import")
     assert (done.code, done.out) == (1, "")

@@ -9,10 +9,14 @@ import pytest
 from tests.tui.screens import Driver, drive
 
 from anamnesis.notes import Memory
+from anamnesis.notes.foreign import as_foreign
 from anamnesis.store import MemoryStore
 from anamnesis.tui.help import Help
 from anamnesis.tui.rows import Rows
+from anamnesis.tui.sections import SECTIONS
 
+# The key of each section.
+SECTION = {name: str(number) for number, name in enumerate(SECTIONS, 1)}
 HOSTILE = "\x1b]0;gone\x07\x1b[31mred\u202e [bold]markup[/] [@click=app.quit]x[/]"
 
 
@@ -36,6 +40,29 @@ def test_a_search_finds_while_it_is_typed_and_a_word_need_not_be_finished(home: 
         assert "Never on a Friday." in screen.pane
         await screen.press(*["backspace"] * 6, *"busy_tim")
         await screen.until(lambda: len(screen.rows) == 1 and "Use WAL mode" in screen.rows[0])
+
+    drive(home, play)
+
+
+def test_every_list_and_note_says_whose_it_is(home: Path) -> None:
+    with MemoryStore(home) as store:
+        note = store.write(type="semantic", title="Advice", body="Use tabs.", project="acme/web")
+        store.put(as_foreign(note, "alice"))
+
+    async def play(screen: Driver) -> None:
+        await screen.until(lambda: len(screen.rows) == 3)
+        assert ["alice" in row for row in screen.rows] == ["Advice" in row for row in screen.rows]
+        await screen.press("slash", *"tabs")
+        await screen.until(lambda: len(screen.rows) == 1 and "imported from alice, unreviewed" in screen.rows[0])
+        assert "foreign: imported from alice, not reviewed by the user" in screen.pane
+        await screen.press("enter", "enter")
+        await screen.shows("opened 1×", "foreign: imported from alice")
+        await screen.press("t")
+        await screen.until(lambda: any("imported from alice, unreviewed: Advice" in row for row in screen.rows))
+        await screen.press("escape", "escape", SECTION["timeline"])
+        await screen.until(lambda: any("imported from alice, unreviewed: Advice" in row for row in screen.rows))
+        await screen.press(SECTION["review"])
+        await screen.until(lambda: "foreign: imported from alice" in screen.pane)
 
     drive(home, play)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import as_json, filters, long_option, open_store, sort_option
 from anamnesis.cli.output import bare_table, on_terminal, print_json, print_lines, report_unreadable
 from anamnesis.notes import Memory, as_dict
+from anamnesis.notes.foreign import Origin, shown_origin
 from anamnesis.plural import counted
 
 if TYPE_CHECKING:
@@ -33,11 +35,12 @@ def command(order: str, limit: int, offset: int, is_long: bool, as_json: bool, *
     notes, a last line gives their number and the next offset.
 
     \b
-    In a pipe: id, updated_at, type, project, title, separated by tabs.
+    In a pipe: id, updated_at, type, project, title, separated by tabs; then, if it is not yours, where it comes from.
     JSON: as in search, without "body" and "score".
     """
     with open_store(only_to_read=True) as store:
         notes = store.list(limit=limit, offset=offset, order=order, **wanted)
+        origins = store.origins(notes)
         total = store.count(**wanted)
         if not total and wanted["project"]:
             store.check_project(wanted["project"])
@@ -45,25 +48,31 @@ def command(order: str, limit: int, offset: int, is_long: bool, as_json: bool, *
     if on_terminal() and not as_json:
         remember(note.id for note in notes)
         with paged() as screen:
-            _draw_long(screen, notes) if is_long else draw_rows(screen, notes)
+            _draw_long(screen, notes, origins) if is_long else draw_rows(screen, notes, origins=origins)
             screen.print(_summary(len(notes), offset, total), style="dim")
         return
     if as_json:
-        print_json([as_dict(note, body=False) for note in notes])
+        print_json([as_dict(note, body=False) | shown_origin(origins, note) for note in notes])
     else:
-        print_lines([(note.id, note.updated_at, note.type, note.project, note.title) for note in notes])
+        rows = [(note.id, note.updated_at, note.type, note.project, note.title) for note in notes]
+        print_lines([(*row, *(each.sentence for each in [origins.get(row[0])] if each)) for row in rows])
     if offset + len(notes) < total:
         click.echo(_summary(len(notes), offset, total), err=True)
 
 
-def _draw_long(screen: Screen, notes: list[Memory]) -> None:
+def _draw_long(screen: Screen, notes: list[Memory], origins: Mapping[str, Origin]) -> None:
     from rich.table import Column
     from rich.text import Text
 
     whole = (Column(name, no_wrap=True) for name in ("id", "changed", "type"))
     table = bare_table(*whole, Column("project", overflow="fold"), Column("title", ratio=1))
     for note in notes:
-        title = Text.assemble((note.title, "bold"), (f"  {' '.join('#' + tag for tag in note.tags)}", "dim"))
+        origin = origins.get(note.id)
+        title = Text.assemble(
+            (f"{origin.brief}: " if origin else "", "yellow"),
+            (note.title, "bold"),
+            (f"  {' '.join('#' + tag for tag in note.tags)}", "dim"),
+        )
         table.add_row(Text(note.id, "cyan"), age(note.updated_at), note.type, Text(note.project), title)
     if notes:
         screen.print(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,7 @@ from anamnesis.notes import PINNED
 if TYPE_CHECKING:
     from anamnesis.cli.screen import Screen
     from anamnesis.notes import Memory
+    from anamnesis.notes.foreign import Origin
     from anamnesis.store.highlights import Span
 
 _LONGEST_AGE = 5
@@ -28,14 +30,17 @@ def draw_rows(
     marks: Sequence[Sequence[Span]] = (),
     weak: Container[str] = (),
     remarks: Mapping[str, str] | None = None,
+    origins: Mapping[str, Origin] = MappingProxyType({}),
 ) -> None:
     """Print a line per note: its number, short id, age, the last part of its project, and its title.
 
-    `marks` are the parts of each title that a search matched, `weak` the ids of weak hits. `remarks` are
-    printed before the titles of some notes.
+    `marks` are the parts of each title that a search matched, `weak` the ids of weak hits. `remarks`, or the `origins`
+    of foreign notes, are printed before the titles of some notes.
     """
     from rich.cells import cell_len
     from rich.text import Text
+
+    remarks = remarks or {id: each.brief for id, each in origins.items()}
 
     def fitted(text: str, width: int, style: str) -> Text:
         cell = Text(text, style)
@@ -57,7 +62,7 @@ def draw_rows(
             fitted(project, widest, "green"),
             " ",
             pin,
-            (f"{remark} ", "yellow") if (remark := (remarks or {}).get(note.id)) else "",
+            (f"{remark} ", "yellow") if (remark := remarks.get(note.id)) else "",
             title,
         )
         row.truncate(screen.width, overflow="ellipsis")

@@ -38,8 +38,11 @@ def command(query: tuple[str, ...], body: bool, as_json: bool) -> None:
         return
     with open_store(only_to_read=True) as store:
         note = store.get(chosen)
+        origin = store.origins([note]).get(note.id)
         record(store.root, "opened", [note.id])
     if as_json:
-        print_json(as_dict(note))
+        print_json(as_dict(note) | (origin.shown() if origin else {}))
     else:
         click.echo(note.body)
+        if origin:
+            click.echo(f"anamnesis: this note is {origin.sentence}.", err=True)

@@ -22,21 +22,23 @@ def command(note_id: str, k: int, as_json: bool) -> None:
     On a terminal, a line per note as in `anamnesis list`.
 
     \b
-    In a pipe: id, score, type, project, title, separated by tabs. A copy scores 1.
+    In a pipe: id, score, type, project, title, separated by tabs, then as in search. A copy scores 1.
     JSON: as in search, without "body".
     """
     with open_store(only_to_read=True) as store:
         note = store.get(full_id(store, note_id))
         hits = store.related(note.id, k=k)
     if as_json:
-        print_json([{**as_dict(hit.memory, body=False), "score": round(hit.score, 6)} for hit in hits])
+        found = [(as_dict(hit.memory, body=False), hit) for hit in hits]
+        print_json([{**note, "score": round(hit.score, 6), **hit.marks.shown()} for note, hit in found])
         return
     if not hits:
         click.echo(f"No note is about the same as {note.id} ({in_a_line(note.title)}).", err=not on_terminal())
     elif on_terminal():
         remember(hit.memory.id for hit in hits)
         with paged() as screen:
-            draw_rows(screen, [hit.memory for hit in hits])
+            remarks = {hit.memory.id: hit.marks.brief for hit in hits if hit.marks.brief}
+            draw_rows(screen, [hit.memory for hit in hits], remarks=remarks)
     else:
-        rows = [(hit.memory, f"{hit.score:.3f}") for hit in hits]
-        print_lines([(found.id, score, found.type, found.project, found.title) for found, score in rows])
+        rows = [(hit.memory, f"{hit.score:.3f}", hit.marks.sentences()) for hit in hits]
+        print_lines([(found.id, score, found.type, found.project, found.title, *marks) for found, score, marks in rows])

@@ -59,11 +59,12 @@ def command(
     Among equal hits, those of this folder's project come first. --sort orders the K best.
 
     \b
-    In a pipe: id, score, type, project, title, separated by tabs; then, if the note is outdated,
+    In a pipe: id, score, type, project, title, separated by tabs; then, if the note is not yours, outdated,
     contradicted or stale, that.
     JSON: [{"id", "type", "title", "project", "machine_id", "scope", "tags", "created_at",
             "updated_at", "prov_source", "prov_model", "prov_session", "confidence",
             "supersedes", "body", "score", "fit", "weak"}]
+    Of a note that is not yours also "origin", and "unreviewed" unless you have accepted it.
     With --explain also "why": {"words", "passage", "parts", "evidence", "use"}. Of an outdated note also "outdated_by",
     the id of the newer one, of a contradicted one "contradicts", the ids of the others, and of one about code
     that is gone "stale", the reason.

@@ -12,6 +12,7 @@ from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import console, on_terminal, print_json, report_unreadable
 from anamnesis.notes import Memory, as_dict, render
+from anamnesis.notes.foreign import Origin
 from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plural import counted
 from anamnesis.store.question import Marks
@@ -36,8 +37,9 @@ def command(note_id: str, as_json: bool) -> None:
     "staleness", "history": [{"at", "kind", "session"}]} and how often the note was injected, recalled, found, opened,
     cited, edited and superseded.
 
-    The marks of dreams are shown: the note that outdates it or that it outdates, notes that contradict it, code that
-    is gone, the durable note that a reflection made of an episode.
+    For a note that is not yours, it says where it comes from; in a pipe on stderr. The marks of dreams are shown: the
+    note that outdates it or that it outdates, notes that contradict it, code that is gone, the durable note that a
+    reflection made of an episode.
     """
     now = time.time()
     with open_store(only_to_read=True) as store:
@@ -46,17 +48,19 @@ def command(note_id: str, as_json: bool) -> None:
         store.usage.take_in()
         events = store.usage.events(note.id)
         use = use_report(note, store.usage.of([note.id]).get(note.id), events, now)
-        marks = store.marks([note.id]).get(note.id, Marks())
+        marks = store.marks([note.id]).get(note.id, Marks())._replace(origin=store.origins([note]).get(note.id))
         record(store.root, "opened", [note.id])
     if as_json:
         print_json({**as_dict(note), **marks.shown(), "use": use})
     elif on_terminal():
-        _draw(note, _use_lines(use, uses_by_week(events, now)))
+        _draw(note, marks.origin, _use_lines(use, uses_by_week(events, now)))
     else:
         click.echo(render(note), nl=False)
+        if marks.origin:
+            click.echo(f"anamnesis: this note is {marks.origin.sentence}.", err=True)
 
 
-def _draw(note: Memory, used: str) -> None:
+def _draw(note: Memory, foreign: Origin | None, used: str) -> None:
     from rich.markdown import Markdown
     from rich.panel import Panel
     from rich.text import Text
@@ -67,7 +71,8 @@ def _draw(note: Memory, used: str) -> None:
         facts += "\n" + " ".join(f"#{tag}" for tag in note.tags)
     if note.superseded:
         facts += f"\nsupersedes {' '.join(note.superseded)}"
-    facts += "".join(f"\n{each}" for each in mark_sentences(marks_of(note)))
+    sentences = [*([foreign.sentence] if foreign else ()), *mark_sentences(marks_of(note))]
+    facts += "".join(f"\n{each}" for each in sentences)
     screen = console()
     screen.print(
         Panel(Text(f"{facts}\n{used}", "dim"), title=Text(note.title, "bold"), subtitle=note.id, title_align="left")

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import asdict
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from anamnesis.config import Settings
     from anamnesis.daemon.dreamer import Times
-    from anamnesis.engram.record import SearchResult
+    from anamnesis.engram.record import Row, SearchResult
     from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
@@ -123,6 +123,20 @@ class Keeper:
         """The observations that answer a query for which Engram's search finds nothing; none while notes are opened."""
         is_open = self._opened.done() and not self._opened.exception()
         return self.vault().recall(db, query, filters) if is_open else []
+
+    def marked(self, db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = False) -> list[Row]:
+        """The rows as clients of Engram get them; see `Vault.marked`.
+
+        Just after the start, it waits for the notes. While they are still being opened, nothing is known of them.
+        """
+        wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
+        if self._opened.done() and not self._opened.exception():
+            return self.vault().marked(db, rows, unasked=unasked)
+        from anamnesis.bridge.foreign import as_marked, notes_of
+        from anamnesis.notes.foreign import UNKNOWN
+
+        notes = notes_of(db, rows)
+        return [as_marked(row, UNKNOWN) if row.id in notes else row for row in rows]
 
     def after_write(self, answer: Callable[[], object]) -> None:
         """Reconcile the last writes to engram.db; a write that cannot be reconciled stays pending.

@@ -115,8 +115,8 @@ def opened_app(
         keeper.dream_while_idle(metrics, times)
         strict = settings.engram_strict
         routes = (*engram_read_routes.ROUTES, *engram_write_routes.ROUTES)
-        engram = bound(routes, strict=strict, recall=keeper.recall, used=keeper.uses.add)
-        plugins = bound(plugin_routes.routes(settings.home), strict=strict)
+        engram = bound(routes, strict=strict, recall=keeper.recall, used=keeper.uses.add, marked=keeper.marked)
+        plugins = bound(plugin_routes.routes(settings.home), strict=strict, marked=keeper.marked)
         mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, keeper, settings), lanes, report)
         added = [*plugins, *recall_route.routes(keeper.notes), *dream_routes.routes(keeper.notes)]
         own = daemon_routes.routes([*engram, *added], metrics, lanes, connections, keeper.status, keeper.gauges)
@@ -140,7 +140,8 @@ def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> McpServe
     def used(kind: Kind, ids: Iterable[int]) -> None:
         keeper.uses.add(kind, ids, current())
 
-    memory = EngramMemory(database, strict=settings.engram_strict, recall=keeper.recall, used=used)
+    strict = settings.engram_strict
+    memory = EngramMemory(database, strict=strict, recall=keeper.recall, used=used, marked=vault.marked)
     return build_server(vault.notes, engram=memory, settings=settings)
 
 

@@ -12,6 +12,7 @@ from anamnesis.dream.proposal import Proposal, is_persons
 from anamnesis.dream.tokens import DATE
 from anamnesis.dream.triage import THRESHOLD
 from anamnesis.notes import Memory
+from anamnesis.notes.foreign import derived
 from anamnesis.notes.marks import LINKS, linked, with_link
 from anamnesis.plain import one_line
 
@@ -93,7 +94,7 @@ def merged(stays: Memory, others: Sequence[Memory]) -> Memory:
     If its title says nothing, it gets the title of another one.
     """
     group = stays, *others
-    titles = [note.title for note in group if content_of(note).title]
+    titled = next((note for note in group if content_of(note).title), stays)
     tags = dict.fromkeys(tag for note in group for tag in note.tags)
     hidden = [note.id for note in others]
     supersedes = dict.fromkeys([*stays.superseded, *hidden])
@@ -101,8 +102,8 @@ def merged(stays: Memory, others: Sequence[Memory]) -> Memory:
     for name in LINKS:
         if ids := [id for note in others for id in linked(note, name) if id not in (stays.id, *hidden)]:
             stays = with_link(stays, name, *ids)
-    title = titles[0] if titles else stays.title
-    return replace(stays, title=title, tags=[*tags], supersedes=[*supersedes], updated_at=newest)
+    changed = replace(stays, title=titled.title, tags=[*tags], supersedes=[*supersedes], updated_at=newest)
+    return derived(changed, [titled])
 
 
 def _fullness(note: Memory) -> tuple[int, str, str]:

@@ -190,16 +190,21 @@ class _Finder:
         """Decide about the open proposals.
 
         Proposals about notes that have changed since are dropped, and those that this user's machines may not apply.
+        Those that would change the user's notes because of one that the user has not accepted wait for that.
         """
         hashes = self._hashes(each.proposal for each in open)
         valid = [each.proposal for each in open if each.seen == _seen(each.proposal, hashes)]
         valid = [each for each in valid if self._store.shared.may_tidy(_existing(each, hashes))]
+        about = {each.key: _existing(each, hashes) for each in valid}
+        unreviewed = self._unreviewed(id for ids in about.values() for id in ids)
+        blocked = [each for each in valid if about[each.key] & unreviewed not in (set(), about[each.key])]
+        valid = [each for each in valid if each not in blocked]
         live = self._live(id for each in valid for id in (*each.notes, *hidden(each)))
         by = self._store.superseding({id for each in valid for id in each.notes} - live.keys())
         valid = [each for each in valid if all(id in live or by.get(id) in each.notes for id in each.notes)]
         others = {note.id for each in valid for note in each.after} - live.keys()
         written = {note.id: note for note in self._store.whole(others)}
-        return decide(
+        decided = decide(
             valid,
             {**live, **written},
             by_hand=self.database.by_hand([*live, *written]) | {*filter(self._is_by_hand, [*live, *written])},
@@ -207,6 +212,7 @@ class _Finder:
             share=self._options.share,
             doubted=self.database.doubted(valid),
         )
+        return decided._replace(waiting=[*decided.waiting, *blocked])
 
     def settle(self, open: Sequence[SavedProposal], decided: Decisions) -> None:
         """Save the decisions about the open proposals; applied and invalid ones are dropped."""
@@ -231,6 +237,10 @@ class _Finder:
 
     def _live(self, ids: Iterable[str]) -> dict[str, Memory]:
         return {note.id: note for note in self._store.live(dict.fromkeys(ids))}
+
+    def _unreviewed(self, ids: Iterable[str]) -> set[str]:
+        origins = self._store.origins(self._store.whole(dict.fromkeys(ids)))
+        return {id for id, origin in origins.items() if origin.is_unreviewed}
 
     def _is_by_hand(self, note_id: str) -> bool:
         """Whether an editor saved one of the latest versions of a note that this machine has seen."""

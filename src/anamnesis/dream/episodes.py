@@ -13,6 +13,7 @@ from anamnesis.dream.dream_database import REJECTED, REVIEW
 from anamnesis.dream.kinds import is_record
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory, ending_of
+from anamnesis.notes.foreign import derived
 from anamnesis.plain import one_line
 from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import DURABLE, RULES, SOURCE, Folding
@@ -51,6 +52,17 @@ def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
     return [notes[id] for id in wanted if id in notes and id not in others]
 
 
+def with_sources_origin(store: MemoryStore, foldings: Iterable[Folding]) -> list[Folding]:
+    """The foldings, with new notes that are as foreign as the most foreign of their episodes."""
+    found = [*foldings]
+    origins = store.origins({each.id: each for folding in found for each in folding.episodes}.values())
+    if not origins:
+        return found
+    return [
+        replace(each, learned=tuple(derived(note, each.episodes, origins) for note in each.learned)) for each in found
+    ]
+
+
 def find(look: Look, projects: Iterable[str]) -> Iterator[Proposal]:
     """Propose to fold the session records of some projects by rules, except for the newest of each project.
 
@@ -67,7 +79,8 @@ def find(look: Look, projects: Iterable[str]) -> Iterator[Proposal]:
         ids = [id for id in islice(hashes, max(0, len(hashes) - _NEWEST)) if id not in seen][:left]
         left -= len(ids)
         foldings = fold([each for each in unreflected(look.store, ids) if _is_of_session(each)])
-        proposals = [proposal_of(few) for folding in foldings for few in _few(folding, fold)]
+        parts = [few for folding in foldings for few in _few(folding, fold)]
+        proposals = [proposal_of(each) for each in with_sources_origin(look.store, parts)]
         statuses = look.statuses([proposal.key for proposal in proposals])
         decided = {
             id for each in proposals if statuses.get(each.key) in (REJECTED, REVIEW) for id in each.evidence["episodes"]
@@ -112,8 +125,15 @@ def _by_rules(store: MemoryStore, project: str) -> dict[str, list[tuple[Wording,
 def near(store: MemoryStore, text: str, episode: Memory) -> list[Memory]:
     """The durable notes that may hold all of a text: of the project of an episode, or global ones.
 
-    A machine-local note cannot cover a portable episode, because other machines do not have it.
+    A machine-local note cannot cover a portable episode, because other machines do not have it, and no note covers it
+    that the user has not accepted.
     """
+    found = _near(store, text, episode)
+    origins = store.origins(found)
+    return [note for note in found if note.id not in origins or not origins[note.id].is_unreviewed]
+
+
+def _near(store: MemoryStore, text: str, episode: Memory) -> list[Memory]:
     scope = "portable" if episode.scope == "portable" else None
     stems = sorted({*wording(text).words}, key=len, reverse=True)[:_MOST_STEMS]
     places = dict.fromkeys((episode.project, GLOBAL))

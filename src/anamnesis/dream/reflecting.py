@@ -13,7 +13,7 @@ from anamnesis.config import Reflection
 from anamnesis.dream.cycle import alone
 from anamnesis.dream.dream_database import REJECTED, REVIEW, DreamDatabase, NewProposal
 from anamnesis.dream.dream_journal import facts_of, write_report
-from anamnesis.dream.episodes import folding_by_rules, near, proposal_of, unreflected
+from anamnesis.dream.episodes import folding_by_rules, near, proposal_of, unreflected, with_sources_origin
 from anamnesis.dream.proposal import Proposal
 from anamnesis.dream.triage import Decisions
 from anamnesis.errors import AnamnesisError, InvalidArgument
@@ -106,7 +106,7 @@ def reflect(
             if progress:
                 progress(number, len(chosen))
             foldings += way.fold(group)
-        foldings = [each for each in foldings if store.shared.may_tidy(each.about)]
+        foldings = [each for each in with_sources_origin(store, foldings) if store.shared.may_tidy(each.about)]
         rejected = database.statuses([proposal_of(each).key for each in foldings])
         foldings = [each for each in foldings if rejected.get(proposal_of(each).key) != REJECTED]
         looked_at = [episode for group in chosen for episode in group]
@@ -132,7 +132,7 @@ def take(store: MemoryStore, lessons: Sequence[Lesson], done: Sequence[str], sta
         episodes = {id: unreflected_episode(store, id) for id in ids}
         for lesson in lessons:
             check_lesson(store, lesson, [episodes[id] for id in lesson.sources])
-        foldings = folded(lessons, episodes, stamp, done=done)
+        foldings = with_sources_origin(store, folded(lessons, episodes, stamp, done=done))
         outcome = _decided(store, database, stamp.model or "an agent", foldings, len(episodes))
         outcome = _apply(store, database, outcome, before, start)
     return outcome._replace(seconds=time.monotonic() - start)

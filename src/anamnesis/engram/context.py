@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 from anamnesis.engram import observations, prompts, sessions
-from anamnesis.engram.record import Observation, SessionSummary
+from anamnesis.engram.observations import DEFAULT_RECENT
+from anamnesis.engram.record import Marking, Observation, SessionSummary, unmarked
 from anamnesis.engram.strings import shorten
 
 _SESSIONS, _PROMPTS = 5, 10
@@ -25,11 +26,12 @@ def context(
     limit: int = 0,
     compact: bool = False,
     shown: Callable[[Iterable[int]], object] = bool,
+    marking: Marking = unmarked,
 ) -> str:
     """The context; empty if there is nothing. Scope and limit apply to the observations, whose ids go to `shown`."""
     recent_sessions = sessions.recent(db, project, _SESSIONS)
     recent_prompts = prompts.recent(db, project, _PROMPTS)
-    recent_observations = observations.recent(db, project, scope, limit, unreflected=True)
+    recent_observations = _recent(db, project, scope, limit if limit > 0 else DEFAULT_RECENT, marking)
     shown(each.id for each in recent_observations)
     asked = (f"{each.created_at}: {shorten(each.content, _PROMPT)}" for each in recent_prompts)
     return _headed(
@@ -39,22 +41,34 @@ def context(
     )
 
 
-def smart_context(db: sqlite3.Connection, project: str, limit: int) -> str:
+def smart_context(db: sqlite3.Connection, project: str, limit: int, marking: Marking = unmarked) -> str:
     """Markdown of 60 % recent, 30 % revised or repeated and 10 % personal observations.
 
     Recent observations fill the places that the other parts leave.
     """
     limit = min(limit, _MOST_SMART) if limit > 0 else DEFAULT_SMART
-    newest = observations.recent(db, project, "", _HORIZON, unreflected=True)
+    newest = marking(db, observations.recent(db, project, "", _HORIZON, unreflected=True), unasked=True)
     often = [each for each in newest if each.revision_count >= _OFTEN or each.duplicate_count >= _OFTEN]
     often = often[: round(limit * 0.3)]
     known = {each.id for each in often}
-    personal = [each for each in observations.recent(db, "", "personal", limit) if each.id not in known]
+    found = marking(db, observations.recent(db, "", "personal", limit), unasked=True)
+    personal = [each for each in found if each.id not in known]
     personal = personal[: max(1, round(limit * 0.1))] if limit > len(often) else []
     known |= {each.id for each in personal}
     recent = [each for each in newest if each.id not in known][: limit - len(known)]
     parts = {"Recent": recent, "Keeps coming back": often, "Personal": personal}
-    return _headed(*(_section(heading, map(_observation_line, found)) for heading, found in parts.items()))
+    return _headed(*(_section(heading, map(_observation_line, some)) for heading, some in parts.items()))
+
+
+def _recent(db: sqlite3.Connection, project: str, scope: str, wanted: int, marking: Marking) -> list[Observation]:
+    """The newest observations that are told unasked; further ones take the places of those that are left out."""
+    most = wanted
+    while True:
+        found = observations.recent(db, project, scope, most, unreflected=True)
+        kept = marking(db, found, unasked=True)
+        if len(kept) >= wanted or len(found) < most:
+            return kept[:wanted]
+        most *= 4
 
 
 def _headed(*sections: str) -> str:

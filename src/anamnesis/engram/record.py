@@ -5,7 +5,10 @@ Texts from the database may hold lone surrogates: invalid bytes that Engram stor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +158,25 @@ class PassiveResult:
     extracted: int
     saved: int
     duplicates: int
+
+
+Row = TypeVar("Row", bound=Observation | TimelineEntry)
+
+
+class Marking(Protocol):
+    """Returns rows as a client gets them: the texts of those that are not the user's own say so.
+
+    `unasked` leaves out those that wait for the user's review and are not told unasked.
+    """
+
+    def __call__(self, db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = False) -> list[Row]: ...
+
+
+def unmarked(db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = False) -> list[Row]:  # noqa: ARG001
+    """The rows as they are stored."""
+    return [*rows]
+
+
+def marked_timeline(db: sqlite3.Connection, found: Timeline, marking: Marking) -> Timeline:
+    before, after = marking(db, found.before), marking(db, found.after)
+    return replace(found, focus=marking(db, [found.focus])[0], before=tuple(before), after=tuple(after))

@@ -13,6 +13,7 @@ from anamnesis.engram.database import connect, prepare
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from anamnesis.engram.record import Marking
     from anamnesis.notes.cleaning import Cleaning
 
 
@@ -26,10 +27,18 @@ def cleaning(settings: Settings) -> Cleaning:
 @contextmanager
 def opened(settings: Settings) -> Iterator[sqlite3.Connection]:
     """A connection for one verb, bridged to the notes; creates engram.db if there is none."""
+    with opened_to_read(settings) as (db, _):
+        yield db
+
+
+@contextmanager
+def opened_to_read(settings: Settings) -> Iterator[tuple[sqlite3.Connection, Marking]]:
+    """Like `opened`, with the function that says of observations that they are not the user's own."""
+    from anamnesis.engram.record import unmarked
     from anamnesis.vault import open_vault  # `mcp` starts without it
 
     with connected(settings.engram_db()) as db, open_vault(settings) as vault, vault.around(db):
-        yield db
+        yield db, unmarked if settings.engram_strict else vault.marked
 
 
 @contextmanager

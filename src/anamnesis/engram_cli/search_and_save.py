@@ -7,6 +7,7 @@ from anamnesis.engram import context, observations, projects, search, sessions, 
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
+from anamnesis.engram.record import marked_timeline
 from anamnesis.engram_cli import open_engram
 from anamnesis.engram_cli.console import Stop, parse, piped, print_err, print_out
 from anamnesis.notes.cleaning import warning
@@ -19,7 +20,7 @@ def run_search(arguments: list[str], settings: Settings) -> None:
     query = " ".join(given.words)
     if not query:
         raise Stop("error: search query is required")
-    with open_engram.opened(settings) as db:
+    with open_engram.opened_to_read(settings) as (db, marked):
         results = search.search(
             db,
             query,
@@ -28,6 +29,7 @@ def run_search(arguments: list[str], settings: Settings) -> None:
             scope=given.text("--scope"),
             limit=given.number("--limit", 10),
         )
+        results = marked(db, results)
     print_out(text.found(query, results, is_tool=False))
 
 
@@ -67,16 +69,17 @@ def run_timeline(arguments: list[str], settings: Settings) -> None:
     if id is None:
         raise Stop(f"error: invalid observation id {quote(arguments[0])}")
     given = parse(arguments[1:], "--before --after")
-    with open_engram.opened(settings) as db:
+    with open_engram.opened_to_read(settings) as (db, marked):
         found = timeline.timeline(db, id, given.number("--before", 5), given.number("--after", 5))
+        found = marked_timeline(db, found, marked)
     print_out(text.around(found))
 
 
 def run_context(arguments: list[str], settings: Settings) -> None:
     given = parse(arguments, "--scope --project")
     project = given.text("--project") or next(iter(given.words), "")
-    with open_engram.opened(settings) as db:
-        blob = context.context(db, project, given.text("--scope"))
+    with open_engram.opened_to_read(settings) as (db, marked):
+        blob = context.context(db, project, given.text("--scope"), marking=marked)
     print_out(blob or f"{text.NOTHING_YET}\n")
 
 

@@ -24,7 +24,7 @@ from anamnesis.hub.routes import body_of, hub_of, refuse_other_origins
 from anamnesis.hub.sharing import MOST_BODY_BYTES
 from anamnesis.hub.store import MACHINE, HubStore
 from anamnesis.mcp import memory, session
-from anamnesis.mcp.answer import fitted, note_fields, shortened
+from anamnesis.mcp.answer import shortened
 from anamnesis.mcp.arguments import optional, parameters, text
 from anamnesis.mcp.dispatcher import McpServer, Message, Tool, joined, unbatched
 from anamnesis.mcp.http import Reply, receive, reply
@@ -116,8 +116,7 @@ def _writing_tools(store: Callable[[], MemoryStore]) -> list[Tool]:
         """Delete a note for everybody who shares its space. The hub keeps its versions.
 
         This modifies the store, so it is not auto-approved."""
-        (deleted,) = fitted([note_fields(store().delete(id), body=False)])
-        return {"deleted": deleted}
+        return {"deleted": memory.deleted_fields(store(), id)}
 
     written, changed = memory.note_schemas()
     without_scope = {name: value for name, value in written.items() if name not in ("scope", "space")}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from anamnesis.dream.episodes import with_sources_origin
 from anamnesis.dream.reflecting import ReflectionResult, check_lesson, unreflected_episode
 from anamnesis.errors import InvalidArgument
 from anamnesis.hub.store import HubStore, SharedNote
@@ -28,7 +29,7 @@ def take(store: MemoryStore, lessons: Sequence[Lesson], done: Sequence[str], sta
         sources = [episodes[id] for id in lesson.sources]
         check_lesson(store, lesson, sources)
         _check_places(hub, lesson, sources)
-    foldings = [_placed(hub, folding) for folding in folded(lessons, episodes, stamp, done=done)]
+    foldings = [_placed(hub, each) for each in with_sources_origin(store, folded(lessons, episodes, stamp, done=done))]
     hub.put_all([cast("SharedNote", note) for folding in foldings for note in folding.after])
     return ReflectionResult(stamp.model or "an agent", len(episodes), foldings, [], None, 0, 0.0)
 

@@ -23,7 +23,7 @@ def find(call: Call) -> Any:
     meaning), words or meaning
 
     Answer: {"notes": [{"id", "type", "title", "project", "machine_id", "scope", "tags", "created_at", "updated_at",
-    "space", "version", "score", "excerpt", "weak", "outdated_by", "contradicts", "stale"}]}
+    "space", "version", "score", "excerpt", "weak", "origin", "unreviewed", "outdated_by", "contradicts", "stale"}]}
     """
     query = call.query.get("q", "")
     if not query.strip() or len(query) > _LONGEST_QUERY:

@@ -24,7 +24,7 @@ from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
-from anamnesis.store.note_reader import Hit
+from anamnesis.store.note_reader import Hit, hits_with_origins
 from anamnesis.store.projects import names_of, refuse_ambiguous
 from anamnesis.store.question import Marks
 from anamnesis.store.shared_notes import Shared
@@ -105,7 +105,7 @@ class HubStore:
         hits = [
             Hit(notes[each.space, each.id], each.score, each.fit) for each in found if (each.space, each.id) in notes
         ]
-        return [hit._replace(marks=marked_by_itself(hit.memory)) for hit in hits]
+        return hits_with_origins([hit._replace(marks=marked_by_itself(hit.memory)) for hit in hits], self.origins)
 
     def related(
         self,
@@ -120,7 +120,8 @@ class HubStore:
         wanted = search.Wanted(self._spaces(None), self._project_names(project))
         found = search.related(self.db, self.caller.spaces[note.space].id, note.id, wanted, k) if not warm else []
         notes = self._notes((each.space, each.id) for each in found)
-        return [Hit(notes[each.space, each.id], each.score) for each in found if (each.space, each.id) in notes]
+        hits = [Hit(notes[each.space, each.id], each.score) for each in found if (each.space, each.id) in notes]
+        return hits_with_origins(hits, self.origins)
 
     def list(
         self,

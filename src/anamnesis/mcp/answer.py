@@ -13,6 +13,7 @@ from anamnesis.notes import Memory
 from anamnesis.plain import escaped
 
 if TYPE_CHECKING:
+    from anamnesis.notes.foreign import Origin
     from anamnesis.store import Hit
 
 # The most characters of an answer, which holds each note twice: as text, and as structure.
@@ -29,16 +30,19 @@ _PROVENANCE = ("prov_source", "prov_model", "prov_session", "confidence", "super
 _DEFAULTS = {each.name: each.default for each in fields(Memory) if each.name in _PROVENANCE}
 
 
-def note_fields(note: Memory, *, body: bool = True, explain: bool = False) -> Message:
-    """A note with the specified keys; `explain` adds its provenance if it is not the default."""
+def note_fields(note: Memory, *, body: bool = True, explain: bool = False, origin: Origin | None = None) -> Message:
+    """A note with the specified keys, and its origin if it is foreign.
+
+    `explain` adds its provenance if it is not the default.
+    """
     keys = (*KEYS, "body") if body else KEYS
     more = [name for name in _PROVENANCE if explain and getattr(note, name) != _DEFAULTS[name]]
     space = ["space"] if hasattr(note, "space") else []  # of a hub's note
-    return {name: getattr(note, name) for name in (*space, *keys, *more)}
+    return {name: getattr(note, name) for name in (*space, *keys, *more)} | (origin.shown() if origin else {})
 
 
 def hit_fields(hit: Hit, *, explain: bool = False) -> Message:
-    """A note that a search found, with marks if it is a weak hit, outdated, contradicted or stale.
+    """A note that a search found, with marks if it is a weak hit, foreign, outdated, contradicted or stale.
 
     `explain` adds the score and its reasons.
     """

@@ -11,6 +11,7 @@ from anamnesis.inject import render_inject
 from anamnesis.mcp.answer import fitted, note_fields
 from anamnesis.mcp.dispatcher import Message
 from anamnesis.mcp.session import agent
+from anamnesis.notes.foreign import with_origins
 from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import Lesson, Stamp
 from anamnesis.store import MemoryStore
@@ -50,7 +51,8 @@ def request(store: MemoryStore, project: str | None) -> str:
     if not episodes:
         return look_back
     projects = repr(project) if project else "all projects"
-    return look_back + _FOLD.format(count=len(episodes), projects=projects) + render_inject(episodes, _BUDGET)
+    fold = _FOLD.format(count=len(episodes), projects=projects)
+    return look_back + fold + render_inject(with_origins(episodes, store.origins(episodes)), _BUDGET)
 
 
 def take_notes(
@@ -66,7 +68,8 @@ def take_notes(
         raise InvalidArgument("memory_reflect got neither notes nor done.", "Give one of them.")
     if len(notes) > _MOST_NOTES:
         raise InvalidArgument(f"memory_reflect accepts at most {_MOST_NOTES} notes.", "Call it several times.")
-    return _answer(take(store, [_lesson(note) for note in notes], done, Stamp(model, machine_id, utcnow(), agent())))
+    stamp = Stamp(model, machine_id, utcnow(), agent())
+    return _answer(store, take(store, [_lesson(note) for note in notes], done, stamp))
 
 
 def _lesson(note: Message) -> Lesson:
@@ -77,9 +80,11 @@ def _lesson(note: Message) -> Lesson:
     return Lesson(note["title"], note["body"], note["type"], *lists)
 
 
-def _answer(outcome: ReflectionResult) -> Message:
+def _answer(store: MemoryStore, outcome: ReflectionResult) -> Message:
     """The written notes, the reflected episodes, and what is left to the user."""
-    written = [note_fields(note, body=False) for folding in outcome.done for note in folding.learned]
+    learned = [note for folding in outcome.done for note in folding.learned]
+    origins = store.origins(learned)
+    written = [note_fields(note, body=False, origin=origins.get(note.id)) for note in learned]
     review = [proposal_of(folding) for folding in outcome.review]
     answer: Message = {
         "written": fitted(written),

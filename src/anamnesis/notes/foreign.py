@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -40,16 +40,24 @@ class Origin(NamedTuple):
         """The origin in words: the same for agents and for people, in every list, page and text."""
         return f"foreign: {self.source}, not reviewed by the user" if self.is_unreviewed else f"{self.source}, reviewed"
 
+    @property
+    def brief(self) -> str:
+        """The origin in a row of a list."""
+        return f"{self.source}, unreviewed" if self.is_unreviewed else self.source
+
     def shown(self) -> dict[str, Any]:
         """The origin as keys of a note in JSON."""
         return {"origin": self.source, "unreviewed": True} if self.is_unreviewed else {"origin": self.source}
+
+
+UNKNOWN = Origin("of an unknown origin", is_unreviewed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignNote(Memory):
     """A note with its origin, as a store knows it: the text alone cannot say who wrote it, or who accepted it."""
 
-    origin: Origin = Origin("unknown", is_unreviewed=True)  # noqa: RUF009 - it cannot be changed
+    origin: Origin = UNKNOWN
 
     @classmethod
     def of(cls, note: Memory, origin: Origin) -> ForeignNote:
@@ -59,6 +67,20 @@ class ForeignNote(Memory):
 def origin_name(text: str) -> str:
     """The origin of an import as one short word that is harmless in any text."""
     return _NO_NAME.sub("-", text).strip("-")[:_LONGEST_NAME] or "unknown"
+
+
+def with_origin(note: Memory, origin: Origin | None) -> Memory:
+    return ForeignNote.of(note, origin) if origin else note
+
+
+def with_origins(notes: Sequence[Memory], origins: Mapping[str, Origin]) -> list[Memory]:
+    """Notes to show to a person or a model, foreign ones with their origin."""
+    return [with_origin(note, origins.get(note.id)) for note in notes]
+
+
+def shown_origin(origins: Mapping[str, Origin], note: Memory) -> dict[str, Any]:
+    """The keys of a note in JSON that say that it is foreign; none for the user's own."""
+    return origins[note.id].shown() if note.id in origins else {}
 
 
 def origin_by(note: Memory, author: str = "", space: str = "", projects: Collection[str] = ()) -> Origin | None:
@@ -94,6 +116,20 @@ def as_foreign(note: Memory, origin: str) -> Memory:
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]
     confidence = min(note.confidence, _CONFIDENCE)
     return replace(note, prov_source=SOURCE, machine_id=origin_name(origin), confidence=confidence, tags=tags)
+
+
+def derived(note: Memory, sources: Iterable[Memory], origins: Mapping[str, Origin] | None = None) -> Memory:
+    """A text made of others: as foreign as the most foreign of its sources, and to be reviewed itself.
+
+    Without the `origins` of the sources, all imported ones count as foreign.
+    """
+    foreign = [each for each in sources if (each.prov_source == SOURCE if origins is None else each.id in origins)]
+    if not foreign or note.prov_source == SOURCE:
+        return note
+    known = origins or {}
+    source = max(foreign, key=lambda each: each.id not in known or known[each.id].is_unreviewed)
+    is_import = source.prov_source == SOURCE or source.id not in known
+    return as_foreign(note, source.machine_id if is_import else known[source.id].source)
 
 
 def origin_of(note: Memory) -> Origin | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from anamnesis.errors import NoteNotFound
@@ -19,6 +19,7 @@ from anamnesis.store.ranking import Ranking
 from anamnesis.store.word_search import Coverage, coverage
 
 if TYPE_CHECKING:
+    from anamnesis.notes.foreign import Origin
     from anamnesis.store.problems import Problem
     from anamnesis.store.suggestions import Suggestions
 
@@ -42,6 +43,16 @@ class Hit(NamedTuple):
     @property
     def is_weak(self) -> bool:
         return is_weak(self.fit)
+
+
+def hits_with_origins(
+    hits: builtins.list[Hit], origins: Callable[[builtins.list[Memory]], dict[str, Origin]]
+) -> builtins.list[Hit]:
+    """The hits, those of foreign notes with their origin."""
+    found = origins([hit.memory for hit in hits])
+    if not found:
+        return hits
+    return [hit._replace(marks=hit.marks._replace(origin=found.get(hit.memory.id))) for hit in hits]
 
 
 class NoteReader:

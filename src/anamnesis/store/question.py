@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from anamnesis.notes.foreign import Origin
 from anamnesis.recall.query import MODES, Mode
 from anamnesis.store.queries import Filter
 
@@ -83,11 +84,13 @@ class Ranked(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """The marks of a note: the notes that outdate it and those that contradict it, newest first, and what is stale."""
+    """The marks of a note: the notes that outdate it and those that contradict it, newest first, and what is stale;
+    in a hit also its origin, if it is foreign."""
 
     outdated_by: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
     stale: str = ""
+    origin: Origin | None = None
 
     def as_marks(self) -> dict[str, str]:
         """The marks as in the front matter of the note."""
@@ -99,15 +102,17 @@ class Marks(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """The marks, one word each."""
+        """The marks in a few words."""
         words = {"outdated": self.outdated_by, "contradicted": self.contradicts, "stale": self.stale}
-        return ", ".join(word for word, value in words.items() if value)
+        found = [word for word, value in words.items() if value]
+        return ", ".join([self.origin.brief, *found] if self.origin else found)
 
     def sentences(self) -> list[str]:
         """The marks in words."""
         from anamnesis.notes.marks import mark_sentences  # hooks need not import it
 
-        return mark_sentences(self.as_marks())
+        found = mark_sentences(self.as_marks())
+        return [self.origin.sentence, *found] if self.origin else found
 
     def shown(self) -> dict[str, Any]:
         """The marks that the note has, as surfaces show them."""
@@ -116,7 +121,8 @@ class Marks(NamedTuple):
             "contradicts": list(self.contradicts),
             "stale": self.stale,
         }
-        return {name: value for name, value in marks.items() if value}
+        found = {name: value for name, value in marks.items() if value}
+        return self.origin.shown() | found if self.origin else found
 
 
 # Ranks notes by meaning; returns None if it cannot, and the search then uses words alone.

@@ -23,8 +23,9 @@ from anamnesis.store.files import ACCEPTED, TREES, NoteFile, NoteFiles, Trashed,
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.kept import KeptVersions
-from anamnesis.store.note_reader import NoteReader
+from anamnesis.store.note_reader import Hit, NoteReader, hits_with_origins
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
+from anamnesis.store.question import Question
 from anamnesis.store.ranking import Ranking
 from anamnesis.store.refresh import Progress, RefreshCounts
 from anamnesis.store.steps import Step
@@ -158,18 +159,25 @@ class MemoryStore(NoteReader):
         given = {note.id: note for note in notes}
         fronts = self._catalogue.ask(lambda db: queries.fronts(db, given))
         given |= {id: replace(given[id], extra=extra) for id, extra in fronts.items() if not given[id].extra}
-        is_plain = all(each.prov_source != SOURCE and not each.extra for each in given.values())
+        return self.origins_of_whole(given)
+
+    def origins_of_whole(self, notes: Mapping[str, Memory]) -> dict[str, Origin]:
+        """The origins of notes that are given with all their front matter, by their ids, without opening the index."""
+        is_plain = all(each.prov_source != SOURCE and not each.extra for each in notes.values())
         if is_plain and self.has_carried_over and not self.has_shared:
             return {}
         from anamnesis.store.origins import origins_of  # most memories have no notes of others
 
-        return origins_of(self, given)
+        return origins_of(self, notes)
 
     def decide(self, notes: Iterable[Memory], decision: str) -> None:
         """Record that the user accepts the texts of those of the notes that others wrote, or withdraws that."""
         given = [*notes]
         origins = self.origins(given)
         self.accepted.decide([note for note in given if note.id in origins], decision)
+
+    def _hits(self, asked: Question) -> builtins.list[Hit]:
+        return hits_with_origins(super()._hits(asked), self.origins)
 
     @property
     def is_empty(self) -> bool:

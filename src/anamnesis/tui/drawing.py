@@ -13,6 +13,7 @@ from textual.content import Content, Span
 
 from anamnesis.age import age, brief_age
 from anamnesis.notes import PINNED, Memory
+from anamnesis.notes.foreign import origin_of
 from anamnesis.notes.links import LINK
 from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plain import one_line, plain
@@ -77,7 +78,9 @@ def stylized(content: Content, matched: Iterable[Match]) -> Content:
 def row(
     note: Memory, *, matched: Iterable[Match] = (), weak: bool = False, remark: str = "", project: int = 0
 ) -> Content:
-    """A note in a list: its age, the last part of its project if there is space, and its title."""
+    """A note in a list: its age, the last part of its project if there is space, its origin or a remark, its title."""
+    if not remark and (origin := origin_of(note)):
+        remark = origin.brief
     title = stylized(line(note.title, MUTED if weak else ""), matched)
     where = [padded(note.project.rpartition("/")[2], project, "$success"), Content(" ")] if project else []
     return Content.assemble(
@@ -101,7 +104,9 @@ def facts(memory: Memory) -> list[Content]:
     found = [line(" · ".join(parts), MUTED)]
     if memory.tags:
         found.append(line(" ".join(f"#{tag}" for tag in memory.tags), "$success"))
-    found += [line(each, "$warning") for each in mark_sentences(marks_of(memory))]
+    foreign = origin_of(memory)
+    remarks = [*([foreign.sentence] if foreign else ()), *mark_sentences(marks_of(memory))]
+    found += [line(each, "$warning") for each in remarks]
     return found
 
 

@@ -15,9 +15,10 @@ from textual.widgets import OptionList
 from anamnesis.age import age
 from anamnesis.editing import Change, apply_change, with_tags, without_tags
 from anamnesis.notes import PINNED, Memory
+from anamnesis.notes.foreign import with_origin
 from anamnesis.notes.links import named
 from anamnesis.plural import counted
-from anamnesis.store import MemoryStore
+from anamnesis.store import Hit, MemoryStore
 from anamnesis.store.facets import links, named_notes
 from anamnesis.store.recording import record
 from anamnesis.store.strength import KINDS
@@ -43,13 +44,19 @@ class NoteDetails(NamedTuple):
 
 def read_details(store: MemoryStore, note_id: str) -> NoteDetails:
     """Read a note and the notes around it."""
-    note = store.get(note_id)
+    note = read_note(store, note_id)
     store.usage.take_in()
     use = use_report(note, store.usage.of([note.id]).get(note.id), store.usage.events(note.id), time.time())
     known = named_notes(store, named(note.body)).values()
     linked = [(link.how, link.id, link.title) for link in links(store, note.id, note.title, known)]
-    related = [("is related", hit.memory.id, hit.memory.title) for hit in store.related(note.id, k=_RELATED)]
+    related = [("is related", hit.memory.id, _title(hit)) for hit in store.related(note.id, k=_RELATED)]
     return NoteDetails(note, use, list({each[1]: each for each in [*related, *linked]}.values()))
+
+
+def read_note(store: MemoryStore, note_id: str) -> Memory:
+    """A note, with its origin if it is foreign."""
+    note = store.get(note_id)
+    return with_origin(note, store.origins([note]).get(note.id))
 
 
 class NotePage(TuiPage):
@@ -78,7 +85,7 @@ class NotePage(TuiPage):
 
     def on_mount(self) -> None:
         self.query_one("#linked").display = False
-        self.read(lambda store: store.get(self.note_id), self._show_text)
+        self.read(lambda store: read_note(store, self.note_id), self._show_text)
         self.reload()
         record(self.program.settings.home, "opened", [self.note_id])
 
@@ -161,6 +168,10 @@ class NotePage(TuiPage):
         self.announce(f"Deleted. To restore it: anamnesis restore {note.id}")
         self.action_back()
         self.program.reload()
+
+
+def _title(hit: Hit) -> str:
+    return f"{hit.marks.origin.brief}: {hit.memory.title}" if hit.marks.origin else hit.memory.title
 
 
 def _linked_row(how: str, title: str) -> Content:

@@ -53,15 +53,16 @@ class FoundNotes(NamedTuple):
 def find(store: MemoryStore, query: str, wanted: dict[str, Any], most: int, mode: Any) -> FoundNotes:
     """The notes for a query, or the newest; an unfinished last word is completed."""
     if not query.strip():
-        notes = store.list(limit=most, **wanted)
+        notes = _listed(store, limit=most, **wanted)
         return FoundNotes(query, notes, has_more=len(notes) == most, total=store.count(**wanted))
+    from anamnesis.notes.foreign import with_origin
     from anamnesis.store.highlights import matches
     from anamnesis.store.suggestions import completed
     from anamnesis.tui.drawing import in_line
 
     completed_query = completed(store, query)
     hits = store.hits(completed_query, k=most, mode=mode, **wanted)
-    notes = [hit.memory for hit in hits]
+    notes = [with_origin(hit.memory, hit.marks.origin) for hit in hits]
     spans = matches([in_line(note.title) for note in notes], completed_query)
     return FoundNotes(
         completed_query,
@@ -71,6 +72,14 @@ def find(store: MemoryStore, query: str, wanted: dict[str, Any], most: int, mode
         {note.id: found for note, found in zip(notes, spans, strict=True)},
         len(hits) == most and most < _MOST_HITS,
     )
+
+
+def _listed(store: MemoryStore, **wanted: Any) -> list[Memory]:
+    """The notes of a list, foreign ones with their origin."""
+    from anamnesis.notes.foreign import with_origins
+
+    notes = store.list(**wanted)
+    return with_origins(notes, store.origins(notes))
 
 
 class Search(TuiPage):
@@ -177,7 +186,7 @@ class Search(TuiPage):
             self._ask("fused", min(2 * len(found.notes), _MOST_HITS), keep=True)
             return
         offset, wanted = len(found.notes), dict(self._wanted)
-        self.read(lambda store: store.list(limit=PAGE, offset=offset, **wanted), self._extend)
+        self.read(lambda store: _listed(store, limit=PAGE, offset=offset, **wanted), self._extend)
 
     def _extend(self, notes: list[Memory]) -> None:
         self.found = self.found._replace(notes=[*self.found.notes, *notes], has_more=len(notes) == PAGE)

@@ -18,6 +18,7 @@ from anamnesis.dream.dream_database import SavedProposal
 from anamnesis.history.conflicting import ConflictComparison, compare
 from anamnesis.history.diffs import beside, diff, text_of
 from anamnesis.notes import Memory
+from anamnesis.notes.foreign import with_origins
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.sync.conflicts import Conflict, list_conflicts, resolve
@@ -39,13 +40,14 @@ class ReviewQueue(NamedTuple):
 
 def review_queue(store: MemoryStore) -> ReviewQueue:
     """Read everything that waits for a person."""
+    foreign = review.waiting(store)
     return ReviewQueue(
         {each.other.id: (each, compare(store.memory_dir, each)) for each in list_conflicts(store)},
         {
             each.proposal.key: (each, [_diff(store, note) for note in each.proposal.after])
             for each in reviewing.listed(store, date.today())
         },
-        {note.id: note for note in review.waiting(store)},
+        {note.id: note for note in with_origins(foreign, store.origins(foreign))},
     )
 
 

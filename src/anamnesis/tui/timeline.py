@@ -14,6 +14,7 @@ from anamnesis.age import age, brief_age
 from anamnesis.engram.database import connect_to_read, reading
 from anamnesis.engram.record import Prompt, SessionSummary
 from anamnesis.notes import Memory
+from anamnesis.notes.foreign import origin_of, with_origins
 from anamnesis.store import MemoryStore
 from anamnesis.timeline import TimelineEvent, newest_events
 from anamnesis.tui import drawing
@@ -74,7 +75,7 @@ class Section(Listing):
 def _row(each: TimelineEvent) -> Content:
     what = each.what
     if isinstance(what, Memory):
-        text = what.title
+        text = _title(what)
     elif isinstance(what, SessionSummary):
         text = what.summary or f"{what.project}, {what.observation_count} observations"
     else:
@@ -84,6 +85,12 @@ def _row(each: TimelineEvent) -> Content:
         (f"{each.kind:<8}", _STYLES[each.kind]),
         drawing.line(text),
     )
+
+
+def _title(note: Memory) -> str:
+    """The title of a note, after its origin if it is foreign."""
+    origin = origin_of(note)
+    return f"{origin.brief}: {note.title}" if origin else note.title
 
 
 def _described(each: TimelineEvent) -> Content:
@@ -112,7 +119,8 @@ def around(store: MemoryStore, note: Memory) -> list[Memory]:
     """The notes of a project that changed before and after one, the newest first."""
     later = store.count(project=note.project, since=note.updated_at)
     offset = max(0, later - _NEIGHBOURS)
-    return store.list(project=note.project, limit=2 * _NEIGHBOURS, offset=offset)
+    notes = store.list(project=note.project, limit=2 * _NEIGHBOURS, offset=offset)
+    return with_origins(notes, store.origins(notes))
 
 
 class NotesAround(Listing):
@@ -139,7 +147,7 @@ class NotesAround(Listing):
             ("▶ " if is_centre else "  ", "$accent"),
             (f"{brief_age(note.updated_at):>5} ", drawing.MUTED),
             (f"{note.type[:4]} ", "$secondary"),
-            drawing.line(note.title, "bold" if is_centre else ""),
+            drawing.line(_title(note), "bold" if is_centre else ""),
         )
 
     @on(OptionList.OptionHighlighted, "#rows")

@@ -10,7 +10,16 @@ from anamnesis.engram import VERSION, exchange, observations, prompts, sessions
 from anamnesis.engram.context import context as format_context
 from anamnesis.engram.gotext import whole
 from anamnesis.engram.projects import stats as count
-from anamnesis.engram.record import Export, Observation, Prompt, SearchResult, SessionSummary, Stats, Timeline
+from anamnesis.engram.record import (
+    Export,
+    Observation,
+    Prompt,
+    SearchResult,
+    SessionSummary,
+    Stats,
+    Timeline,
+    marked_timeline,
+)
 from anamnesis.engram.search import Filters
 from anamnesis.engram.search import search as search_observations
 from anamnesis.engram.strings import byte_length, cut
@@ -36,8 +45,8 @@ def recent_sessions(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 def recent_observations(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """List the newest observations."""
-    limit = request.integer("limit")
-    return answer(observations.recent(db, request.stored("project"), request.text("scope"), limit))
+    found = observations.recent(db, request.stored("project"), request.text("scope"), request.integer("limit"))
+    return answer(request.marked(db, found))
 
 
 def get_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
@@ -46,7 +55,7 @@ def get_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
     if not found:
         return failure(404, "observation not found")
     request.used("opened", (found.id,))
-    return answer(found)
+    return answer(request.marked(db, [found])[0])
 
 
 def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
@@ -63,6 +72,7 @@ def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
     if not found and not match_any and request.recall and (close := request.recall(db, query, filters)):
         found, headers = close, [(RECALLED, "fused")]
     request.used("found", [each.id for each in found])
+    found = request.marked(db, found)
     if request.flag("include_tokens"):
         found = [replace(each, tokens=_tokens(each)) for each in found]
         headers.append((TOKENS, str(sum(each.tokens or 0 for each in found))))
@@ -84,7 +94,8 @@ def timeline(request: EngramRequest, db: sqlite3.Connection) -> Response:
     id = whole(given)
     if id is None:
         raise Invalid("invalid observation_id")
-    return answer(find_timeline(db, id, request.integer("before"), request.integer("after")))
+    found = find_timeline(db, id, request.integer("before"), request.integer("after"))
+    return answer(marked_timeline(db, found, request.marked))
 
 
 def recent_prompts(request: EngramRequest, db: sqlite3.Connection) -> Response:
@@ -107,6 +118,7 @@ def context(request: EngramRequest, db: sqlite3.Connection) -> Response:
         request.integer("limit"),
         request.flag("compact"),
         shown=partial(request.used, "injected"),
+        marking=request.marked,
     )
     most = min(request.integer("max_bytes"), _MOST_CONTEXT)
     if 0 < most < byte_length(found):
@@ -157,7 +169,7 @@ ROUTES = (
         {200: ListOf(Observation)},
         {"project": PROJECT, "scope": SCOPE, "limit": number("The maximum number.", 20)},
     ),
-    Route("GET", "/observations/{id}", get_observation, Lane.LOOP, {200: Observation, 400: ERROR, 404: ERROR}),
+    Route("GET", "/observations/{id}", get_observation, Lane.LIST, {200: Observation, 400: ERROR, 404: ERROR}),
     Route(
         "GET",
         "/search",

@@ -7,12 +7,14 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anamnesis.engram import gojson
 from anamnesis.engram.clean import Row, cleaned
 from anamnesis.engram.database import NotFound, Refused
 from anamnesis.engram.gotext import whole
+from anamnesis.engram.record import Marking, unmarked
 from anamnesis.engram.search import Recall
 from anamnesis.engram.sessions import SessionInUse
 from anamnesis.engram.strings import trim_space
@@ -51,16 +53,23 @@ class Invalid(Exception):
 
 
 class EngramRequest:
-    """One request. `cleaning` redacts its texts, `recall` is used if a search by words finds nothing, and `used`
-    records a use of observations.
+    """One request. `cleaning` redacts its texts, `recall` is used if a search by words finds nothing, `used` records a
+    use of observations, and `marked` says of observations in an answer that they are not the user's own.
     """
 
-    __slots__ = ("_parameters", "_request", "cleaning", "recall", "used")
+    __slots__ = ("_parameters", "_request", "cleaning", "marked", "recall", "used")
 
     def __init__(
-        self, request: Request, *, strict: bool = False, recall: Recall | None = None, used: Used | None = None
+        self,
+        request: Request,
+        *,
+        strict: bool = False,
+        recall: Recall | None = None,
+        used: Used | None = None,
+        marked: Marking = unmarked,
     ) -> None:
         self.used = used or _record_nothing
+        self.marked = marked
         self.cleaning = Cleaning(strict=strict)
         self.recall = recall
         self._request = request
@@ -134,27 +143,39 @@ def failure(status: int, message: str) -> Response:
 
 
 def bound(
-    routes: Iterable[Route], *, strict: bool = False, recall: Recall | None = None, used: Used | None = None
+    routes: Iterable[Route],
+    *,
+    strict: bool = False,
+    recall: Recall | None = None,
+    used: Used | None = None,
+    marked: Marking = unmarked,
 ) -> list[Route]:
     """Adapt Engram's routes to the server: they get plain requests, and return answers instead of raising errors.
 
-    If `strict`, texts are stored as they were sent, and a search finds only results with all words.
+    If `strict`, texts are stored and answered as they were sent, and a search finds only results with all words.
     """
-    return [_bound(route, strict=strict, recall=None if strict else recall, used=used) for route in routes]
+    parsed = partial(
+        EngramRequest,
+        strict=strict,
+        recall=None if strict else recall,
+        used=used,
+        marked=unmarked if strict else marked,
+    )
+    return [_bound(route, parsed) for route in routes]
 
 
-def _bound(route: Route, *, strict: bool, recall: Recall | None, used: Used | None) -> Route:
+def _bound(route: Route, parsed: Callable[[Request], EngramRequest]) -> Route:
     call, call_all = route.call, route.call_all
     shows_kinds = route.lane is Lane.WRITE
 
     @functools.wraps(call)
     def call_one(request: Request, db: sqlite3.Connection) -> Response:
-        given = EngramRequest(request, strict=strict, recall=recall, used=used)
+        given = parsed(request)
         response = _answered(call, given, db)
         return _with_kinds(given, response) if shows_kinds else response
 
     def call_batch(requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
-        given = [EngramRequest(request, strict=strict) for request in requests]
+        given = [*map(parsed, requests)]
         return list(map(_with_kinds, given, call_all(given, db) if call_all else ()))
 
     return replace(route, call=call_one, call_all=call_batch if call_all else None)

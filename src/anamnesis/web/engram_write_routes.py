@@ -116,7 +116,7 @@ def update_observation(request: EngramRequest, db: sqlite3.Connection) -> Respon
         raise Invalid("at least one field is required")
     changed = observations.update(db, id, changes, request.cleaning.also)
     request.used("edited", (id,))
-    return answer(changed)
+    return answer(request.marked(db, [changed])[0])
 
 
 def delete_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 from anamnesis.engram import observations, prompts, sessions
@@ -12,6 +13,7 @@ from anamnesis.engram.observations import DEFAULT_RECENT
 from anamnesis.engram.record import Observation, Session
 from anamnesis.engram.strings import valid
 from anamnesis.history.observation import ObservationRevision, revisions
+from anamnesis.notes.fence import quoted
 from anamnesis.project import git_says
 from anamnesis.web.engram_request import EngramRequest, answer, failure
 from anamnesis.web.lanes import Lane
@@ -58,19 +60,24 @@ def delete_prompt(request: EngramRequest, db: sqlite3.Connection) -> Response:
 def list_observations(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """List the newest observations. Without any, the list is empty, not null."""
     found = observations.recent(db, request.stored("project"), request.text("scope"), request.integer("limit"))
-    return answer(found) if found else Response(200, b"[]\n", JSON)
+    return answer(request.marked(db, found)) if found else Response(200, b"[]\n", JSON)
 
 
 def observation_history(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """List the revisions of an observation, the newest first, each with its difference from the one before."""
     limit = request.integer("limit")
     found = revisions(db, request.number_in_path("observation"), limit if limit > 0 else DEFAULT_RECENT)
+    marked = request.marked(db, [each.observation for each in found])
+    if found and marked[0] != found[0].observation:
+        pairs = zip(found, marked, strict=True)
+        found = [replace(each, observation=row, diff=quoted(each.diff)) for each, row in pairs]
     return answer(found) if found else failure(404, "observation not found")
 
 
 def context_smart(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Return the context of a new session: recent, recurring and personal observations, as markdown."""
-    return answer({"context": smart_context(db, request.stored("project"), request.integer("limit"))})
+    project, limit = request.stored("project"), request.integer("limit")
+    return answer({"context": smart_context(db, project, limit, request.marked)})
 
 
 _STATUS = values(id="string", status="string")

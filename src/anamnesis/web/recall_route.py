@@ -43,6 +43,8 @@ _HIT = {
     "type": "object",
     "properties": {
         **{name: {"type": "string"} for name in ("id", "path", "type", "project", "title", "outdated_by", "stale")},
+        "origin": {"type": "string"},
+        "unreviewed": {"type": "boolean"},
         "contradicts": {"type": "array", "items": {"type": "string"}},
         "score": _NUMBER,
         "fit": {"type": ["number", "null"]},
@@ -70,9 +72,11 @@ def routes(notes: Callable[[], MemoryStore]) -> list[Route]:
             return failure(400, str(error))
         ids = [each.id for each in ranked]
         headings, marks = memory.ranking.headings(ids), memory.marks(ids)
+        origins = memory.origins(memory.whole(ids))
         hits = [{**_as_dict(each), **headings.get(each.id, {})} for each in ranked]
         for hit in hits:
             hit |= marks[hit["id"]].shown() if hit["id"] in marks else {}
+            hit |= origins[hit["id"]].shown() if hit["id"] in origins else {}
         return Response(200, json.dumps({"hits": hits}, separators=(",", ":")).encode() + b"\n")
 
     answers = {200: _FOUND, 400: ERROR, 503: ERROR}

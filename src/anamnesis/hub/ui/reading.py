@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
 from anamnesis.notes import as_dict
+from anamnesis.notes.foreign import shown_origin
 from anamnesis.web.ui.action import FormInput
 from anamnesis.web.ui.markdown import rendered
 
@@ -29,7 +31,7 @@ def home(visit: Visit) -> Data:
     return {
         "total": sum(sizes.values()),
         "spaces": spaces_of(visit),
-        "recent": [_row(note) for note in visit.store.list(limit=_RECENT)],
+        "recent": _rows(visit, visit.store.list(limit=_RECENT)),
         "conflicts": len(visit.store.conflicts(_MOST_REVIEWED)),
         "waiting": len(visit.store.waiting(_MOST_REVIEWED)),
         "invitations": len(list_invitations(visit.db)),
@@ -56,7 +58,7 @@ def notes(visit: Visit) -> Data:
         return {"notes": found, "total": len(hits), "page": number, "more": len(hits) > number * _PAGE, "names": names}
     some_notes = visit.store.list(**filters, limit=_PAGE + 1, offset=(number - 1) * _PAGE)
     return {
-        "notes": [_row(note) for note in some_notes[:_PAGE]],
+        "notes": _rows(visit, some_notes[:_PAGE]),
         "total": visit.store.count(**filters),
         "page": number,
         "more": len(some_notes) > _PAGE,
@@ -69,14 +71,23 @@ def note(visit: Visit) -> Data:
     found = visit.store.get(visit.path["id"], space=visit.query.get("space") or None)
     held = visit.caller.spaces[found.space]
     last = versions.current_version(visit.db, held, found.id)
-    related = [hit.memory for hit in visit.store.related(found.id, k=_RELATED)]
+    origin = visit.store.origins([found]).get(found.id)
     return {
-        "note": {**as_dict(found), "space": found.space, "version": found.version},
+        "origin": origin.sentence if origin else "",
+        "note": {
+            **as_dict(found),
+            **(origin.shown() if origin else {}),
+            "space": found.space,
+            "version": found.version,
+        },
         "html": str(rendered(found.body)),
         "text": last.text or "",
         "last": {"author": last.author, "machine": last.machine, "at": last.at},
         "marks": marked_by_itself(found).sentences(),
-        "related": [{"id": each.id, "title": each.title, "space": _space(each)} for each in related],
+        "related": [
+            {"id": hit.memory.id, "title": hit.memory.title, "space": _space(hit.memory), **hit.marks.shown()}
+            for hit in visit.store.related(found.id, k=_RELATED)
+        ],
         "may_write": not visit.caller.refusal(held, "writer"),
     }
 
@@ -114,8 +125,9 @@ def review(visit: Visit) -> Data:
     )
     names = {held.id: held.name for held in visit.caller.spaces.values()}
     redacted = [{**row, "space": names[row["space"]], "at": versions.moment(row["at"])} for row in rows]
-    waiting = [{**_row(each), "html": str(rendered(each.body))} for each in visit.store.waiting(_MOST_REVIEWED)]
-    conflicts = [_row(each) for each in visit.store.conflicts(_MOST_REVIEWED)]
+    found = visit.store.waiting(_MOST_REVIEWED)
+    waiting = [{**row, "html": str(rendered(each.body))} for each, row in zip(found, _rows(visit, found), strict=True)]
+    conflicts = _rows(visit, visit.store.conflicts(_MOST_REVIEWED))
     return {"conflicts": conflicts, "waiting": waiting, "redacted": redacted}
 
 
@@ -155,8 +167,19 @@ def restore(visit: Visit, given: FormInput) -> Next:
     return Next(f"notes/{id}?space={held.name}", f"Version {number} is restored.")
 
 
-def _row(note: SharedNote) -> dict[str, Any]:
-    return {**as_dict(note, body=False), "space": note.space, "excerpt": excerpt(note.body, ""), "reason": note.space}
+def _rows(visit: Visit, notes: Sequence[SharedNote]) -> list[dict[str, Any]]:
+    """Notes as lists show them."""
+    origins = visit.store.origins(notes)
+    return [
+        {
+            **as_dict(note, body=False),
+            **shown_origin(origins, note),
+            "space": note.space,
+            "excerpt": excerpt(note.body, ""),
+            "reason": note.space,
+        }
+        for note in notes
+    ]
 
 
 def _space(note: object) -> str:

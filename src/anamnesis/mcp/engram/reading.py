@@ -6,7 +6,7 @@ import functools
 
 from anamnesis.engram import context, observations, projects, search, timeline, topics
 from anamnesis.engram import text as texts
-from anamnesis.engram.record import SearchResult
+from anamnesis.engram.record import SearchResult, marked_timeline
 from anamnesis.engram.strings import trim_space
 from anamnesis.mcp.engram.tool import Arguments, EngramMemory, Unusable
 
@@ -34,15 +34,16 @@ def find(memory: EngramMemory, given: Arguments) -> tuple[str, list[SearchResult
         memory.used("found", (each.id for each in results))
         if not results and memory.recall and not memory.strict and (close := memory.recall(db, query, filters)):
             memory.used("found", (each.id for each in close))
-            return f"{_NOT_ALL_WORDS}\n\n", close
-    return "", results
+            return f"{_NOT_ALL_WORDS}\n\n", memory.shown(db, close)
+        return "", memory.shown(db, results)
 
 
 def mem_context(memory: EngramMemory, given: Arguments) -> str:
     with memory.database() as db:
         limit = 0 if memory.strict else given.number("limit")
         shown = functools.partial(memory.used, "injected")
-        blob = context.context(db, memory.project(given), given.text("scope"), limit, shown=shown)
+        project, scope = memory.project(given), given.text("scope")
+        blob = context.context(db, project, scope, limit, shown=shown, marking=memory.shown)
         if not blob:
             return texts.NOTHING_YET
         counts = projects.stats(db)
@@ -56,16 +57,18 @@ def mem_get_observation(memory: EngramMemory, given: Arguments) -> str:
     id = required_id(given, "id")
     with memory.database() as db:
         found = observations.get(db, id)
-    if not found:
+        shown = memory.shown(db, [found]) if found else []
+    if not shown:
         raise Unusable(f"Observation #{id} not found")
     memory.used("opened", [id])
-    return texts.whole(found)
+    return texts.whole(shown[0])
 
 
 def mem_timeline(memory: EngramMemory, given: Arguments) -> str:
     id = required_id(given, "observation_id")
     with memory.database() as db:
-        return texts.around(timeline.timeline(db, id, given.number("before", 5), given.number("after", 5)))
+        found = timeline.timeline(db, id, given.number("before", 5), given.number("after", 5))
+        return texts.around(marked_timeline(db, found, memory.shown))
 
 
 def mem_stats(memory: EngramMemory, _: Arguments) -> str:

@@ -39,7 +39,8 @@ def search_memory(memory: EngramMemory, given: Arguments) -> str:
 
 def smart_context(memory: EngramMemory, given: Arguments) -> str:
     with memory.database() as db:
-        return context.smart_context(db, memory.project(given), given.number("limit")) or texts.NOTHING_YET
+        project, limit = memory.project(given), given.number("limit")
+        return context.smart_context(db, project, limit, memory.shown) or texts.NOTHING_YET
 
 
 def dream_status(memory: EngramMemory, _: Arguments) -> Structured:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -16,6 +16,7 @@ from anamnesis.mcp.arguments import Schema
 from anamnesis.mcp.dispatcher import Message, Work, text_result, unwrapped
 
 if TYPE_CHECKING:
+    from anamnesis.engram.record import Marking, Row
     from anamnesis.engram.search import Recall
     from anamnesis.notes.cleaning import Cleaning
     from anamnesis.store import MemoryStore
@@ -33,7 +34,7 @@ class EngramMemory:
     """What the tools work on: a connection for each call, and the default project of calls without one.
 
     Unless it is `strict`, `recall` is used if a search by words finds nothing. `notes` is the store that dreams tidy,
-    and `used` records a use of observations.
+    `used` records a use of observations, and `marked` says of them that they are not the user's own.
     """
 
     database: Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -42,6 +43,11 @@ class EngramMemory:
     recall: Recall | None = None
     notes: Callable[[], MemoryStore] | None = None
     used: Used = lambda _kind, _ids: None
+    marked: Marking | None = None
+
+    def shown(self, db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = False) -> list[Row]:
+        """The rows as answers have them: those that are not the user's own say so, unless it is `strict`."""
+        return [*rows] if self.strict or not self.marked else self.marked(db, rows, unasked=unasked)
 
     def raw_project(self, given: Arguments) -> str:
         return given.text("project") or given.cleaning(self.default_project())

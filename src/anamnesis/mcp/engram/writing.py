@@ -72,7 +72,7 @@ def mem_update(memory: EngramMemory, given: Arguments) -> str:
     if all(value is None for value in changes.values()):
         raise Unusable("provide at least one field to update")
     with memory.database() as db:
-        changed = observations.update(db, id, changes, given.cleaning.also)
+        (changed,) = memory.shown(db, [observations.update(db, id, changes, given.cleaning.also)])
     memory.used("edited", [id])
     first = f"Memory updated: #{changed.id} {quote(changed.title)} ({changed.type}, scope={changed.scope})"
     return "\n".join([first, *_cut(given.text("content"))])

@@ -65,7 +65,7 @@ def _explained(store: MemoryStore, prompt: str, project: str, notes: Sequence[Me
     places = dict.fromkeys((project, GLOBAL)) if notes else ()
     hits = [hit for place in places for hit in store.hits(prompt, project=place, k=_MOST_HITS, explain=True)]
     found = {hit.memory.id: hit_summary(hit) for hit in hits}
-    return [found.get(note.id, summary(note)) for note in notes]
+    return [found.get(note.id) or summary(note) for note in notes]
 
 
 VIEWS = (View("/told", "context.html", _read, Lane.SEARCH),)

@@ -14,7 +14,7 @@ from anamnesis.review import waiting_ids
 from anamnesis.store import MemoryStore
 from anamnesis.sync.failure import GIT, HUB, last_failure
 from anamnesis.timeline import recently_received, utc
-from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
+from anamnesis.web.ui.view import Data, PageRequest, Site, View, summaries
 
 _RECENT = 12
 _DAYS = 60
@@ -33,7 +33,7 @@ def _read(site: Site, _request: PageRequest) -> Data:
         "projects": [list(pair) for pair in projects[:_MOST_PROJECTS]],
         "project_count": len(projects),
         **_days(store),
-        "recent": [summary(note) for note in store.list(limit=_RECENT)],
+        "recent": summaries(store, store.list(limit=_RECENT)),
         "attention": _attention(site),
         "told": recently_received(store, _RECENT),
         "sessions": _sessions(site),

@@ -25,6 +25,7 @@ _RELATED = 6
 def _read(site: Site, request: PageRequest) -> Data:
     store = site.vault.notes
     note = _get(store, check_id(request.path["id"]))
+    origin = store.origins([note]).get(note.id)
     related = store.related(note.id, k=_RELATED, warm=True)
     known = named_notes(store, named(note.body))
 
@@ -32,12 +33,16 @@ def _read(site: Site, request: PageRequest) -> Data:
         return f"{PAGES}/notes/{known[name]}" if name in known else None
 
     return {
-        "note": as_dict(note),
+        "note": as_dict(note) | (origin.shown() if origin else {}),
+        "origin": origin.sentence if origin else "",
         "html": str(rendered(note.body, address)),
         "marks": _marks(store, note),
         "turn": turn(site.lanes.connection(), note) if site.lanes.has_engram else None,
         "links": [link._asdict() for link in links(store, note.id, note.title, known.values())],
-        "related": [{"id": hit.memory.id, "title": hit.memory.title, "score": round(hit.score, 3)} for hit in related],
+        "related": [
+            {"id": hit.memory.id, "title": hit.memory.title, "score": round(hit.score, 3), **hit.marks.shown()}
+            for hit in related
+        ],
         "use": _use(store, note),
         "text": render(note),
     }

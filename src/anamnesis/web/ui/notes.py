@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from anamnesis.errors import InvalidArgument
+from anamnesis.notes.foreign import with_origin
 from anamnesis.store import Hit, MemoryStore
 from anamnesis.store.facets import facets
 from anamnesis.store.lookup import selected_ids
 from anamnesis.store.queries import Filter
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
+from anamnesis.web.ui.view import Data, PageRequest, Site, View, summaries, summary
 
 _PAGE = 30
 # Explaining a hit takes half a millisecond, so a search has shorter pages, and a limited number of them.
@@ -33,7 +34,7 @@ def _read(site: Site, request: PageRequest) -> Data:
         size, is_last = _HITS, page == _MOST_PAGES_OF_HITS
     else:
         notes = store.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE, **_also(wanted))
-        rows = [summary(note) for note in notes]
+        rows = summaries(store, notes)
         size, is_last = _PAGE, False
     has_next = len(rows) > size and not is_last
     return {"query": query, "page": page, "next": page + 1 if has_next else None, "notes": rows[:size]}
@@ -94,7 +95,8 @@ def page_of(request: PageRequest) -> int:
 def hit_summary(hit: Hit) -> Data:
     """A hit as lists show it: with its score, its fit, and the parts of the score."""
     why = hit.why.shown() if hit.why else None
-    return {**summary(hit.memory), "score": round(hit.score, 4), "fit": hit.fit, "weak": hit.is_weak, "why": why}
+    note = with_origin(hit.memory, hit.marks.origin)
+    return {**summary(note), "score": round(hit.score, 4), "fit": hit.fit, "weak": hit.is_weak, "why": why}
 
 
 VIEWS = (

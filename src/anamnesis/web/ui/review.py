@@ -22,7 +22,7 @@ from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.action import Action, FormInput, NextPage
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.notes import page_of
-from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
+from anamnesis.web.ui.view import Data, PageRequest, Site, View, summaries
 
 # Imported notes are shown whole, and an import may add thousands.
 _PAGE = 30
@@ -38,7 +38,9 @@ def _read(site: Site, request: PageRequest) -> Data:
             for each in list_conflicts(store)
         ],
         "proposals": [_proposal(store, each) for each in reviewing.listed(store, date.today())],
-        "foreign": [{**summary(note), "html": str(rendered(note.body))} for note in here],
+        "foreign": [
+            {**each, "html": str(rendered(note.body))} for note, each in zip(here, summaries(store, here), strict=True)
+        ],
         "waiting": len(waiting),
         "page": page,
         "next": page + 1 if page * _PAGE < len(waiting) else None,

@@ -10,6 +10,7 @@ from anamnesis import timeline
 from anamnesis.engram import prompts, sessions
 from anamnesis.engram.record import Prompt
 from anamnesis.notes import Memory
+from anamnesis.notes.foreign import with_origins
 from anamnesis.store import MemoryStore
 from anamnesis.store.recording import session_hash
 from anamnesis.store.sessions import known_sessions, named, notes_of
@@ -53,7 +54,9 @@ def _named(store: MemoryStore, db: sqlite3.Connection | None, given: str) -> str
 
 def _of_session(store: MemoryStore, db: sqlite3.Connection | None, session: str) -> list[Data]:
     """The notes that a session wrote, its prompts, and the notes that it used."""
-    found = [*map(_note, notes_of(store, session)), *_uses(store, {session, session_hash(session)})]
+    notes = notes_of(store, session)
+    notes = with_origins(notes, store.origins(notes))
+    found = [*map(_note, notes), *_uses(store, {session, session_hash(session)})]
     if db is None:
         return found
     about = sessions.get(db, session)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from anamnesis.notes import Memory, as_dict
+from anamnesis.notes.foreign import origin_of, with_origins
 from anamnesis.store import MemoryStore
 from anamnesis.store.change_log import last_seq
 from anamnesis.web.lanes import Lane, Lanes
@@ -66,8 +67,14 @@ class PageRequest(NamedTuple):
 
 
 def summary(note: Memory) -> Data:
-    """A note as lists show it: with the beginning of its text."""
-    return {**as_dict(note, body=False), "excerpt": note.body[:_EXCERPT]}
+    """A note as lists show it: with the beginning of its text, and its origin if it is foreign."""
+    origin = origin_of(note)
+    return {**as_dict(note, body=False), "excerpt": note.body[:_EXCERPT]} | (origin.shown() if origin else {})
+
+
+def summaries(store: MemoryStore, notes: Sequence[Memory]) -> list[Data]:
+    """Notes as lists show them."""
+    return [summary(note) for note in with_origins(notes, store.origins(notes))]
 
 
 class View(NamedTuple):
