@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check tests browser clients hunt packages bench docs pictures clean
+.PHONY: run test check tests browser clients hunt packages constraints bench docs pictures clean
 
 run: $(VENV)/.installed
 	$(BIN)/anamnesis daemon
@@ -46,6 +46,10 @@ pictures: $(VENV)/.installed-dev browser
 # The packages, installed and tried with every Python that is there.
 packages: $(VENV)/.installed-dev
 	$(BIN)/python -m tools.packages
+
+# The exact versions, with hashes, that the hub's image installs; again after a change of pyproject.toml.
+constraints: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.constraints
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m bench

@@ -1,18 +1,23 @@
 """`python -m tools.packages`: builds the wheel and the sdist into dist/, installs them in a clean environment of every
-installed Python, and runs the README's first commands there.
+installed Python, runs the README's first commands there, and opens the terminal application.
 
-uv and pipx, if they are installed, install the wheel as well. The release notes go to dist/NOTES.md.
+uv and pipx, if they are installed, install the wheel as well; uv also with the oldest versions that are allowed. The
+release notes go to dist/NOTES.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +26,7 @@ from anamnesis import __version__
 ROOT = Path(__file__).parents[1]
 _PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 _SHARED = ("man/man1/anamnesis.1", "bash-completion/completions/anamnesis")
+_SECONDS = 60.0
 _LIST_TOOLS = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}\n'
 
 
@@ -40,6 +46,21 @@ def main() -> None:
                 _run([python, "-m", "venv", folder])
                 _run([f"{folder}/bin/pip", "install", "--quiet", "--disable-pip-version-check", str(package)])
                 _play(f"pip, {package.suffix[1:]}, {Path(python).name}", Path(folder), Path(folder) / "share")
+    if uv := shutil.which("uv"):
+        with tempfile.TemporaryDirectory() as folder:
+            _run([uv, "venv", "--quiet", "--python", pythons[0], folder])
+            oldest = [
+                uv,
+                "pip",
+                "install",
+                "--quiet",
+                "--python",
+                f"{folder}/bin/python",
+                "--resolution",
+                "lowest-direct",
+            ]
+            _run([*oldest, f"{wheel}[hub]"])
+            _play("the oldest versions", Path(folder), Path(folder) / "share")
     for name, words in (("uv", ["tool", "install"]), ("pipx", ["install"])):
         if program := shutil.which(name):
             with tempfile.TemporaryDirectory() as folder:
@@ -89,10 +110,29 @@ def _play(name: str, environment: Path, shared: Path | None = None) -> None:
         listed = _run(["anamnesis"], env=variables, cwd=home, stdin=_LIST_TOOLS)
         if '"memory_search"' not in listed:
             raise SystemExit(f"{name}: the server did not list its tools.")
+        _open_terminal(name, variables)
         missing = [path for path in _SHARED if shared and not (shared / path).is_file()]
         if missing:
             raise SystemExit(f"{name}: {missing[0]} is not installed.")
     print(f"{name}: works")
+
+
+def _open_terminal(name: str, variables: Mapping[str, str]) -> None:
+    """Open the terminal application, and leave it with a key, which it reads once it has started."""
+    controller, terminal = pty.openpty()
+    given = {**variables, "TERM": "xterm-256color"}
+    with subprocess.Popen(["anamnesis", "tui"], stdin=terminal, stdout=terminal, stderr=terminal, env=given) as running:
+        os.close(terminal)
+        os.write(controller, b"q")
+        shown, deadline = b"", time.monotonic() + _SECONDS
+        with contextlib.suppress(OSError):  # Linux says so when the program has ended
+            while time.monotonic() < deadline:
+                if select.select([controller], [], [], 0.1)[0]:
+                    shown += os.read(controller, 65536)
+        running.kill()
+    os.close(controller)
+    if running.returncode or b"Settings" not in shown:
+        raise SystemExit(f"{name}: the terminal application did not open:\n{shown.decode('utf-8', 'replace')}")
 
 
 def _run(

@@ -15,6 +15,7 @@ from anamnesis.notes.foreign import as_reviewed
 from anamnesis.notes.merge import MergedNote, merge
 from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.ids import utcnow
+from anamnesis.store.lookup import named
 from anamnesis.store.recording import record
 
 # Returns the changed fields of a note.
@@ -23,7 +24,9 @@ Change = Callable[[Memory], dict[str, Any]]
 
 def save_text(store: MemoryStore, before: Memory, text: str) -> Memory:
     """Save the whole edited text of the note `before`; raises if the note has changed since."""
-    after = as_edited(before, as_reviewed(parse_edited(before.id, text)))
+    typed = parse_edited(before.id, text)
+    typed = replace(typed, supersedes=[_full_id(store, before, each) for each in typed.superseded])
+    after = as_edited(before, as_reviewed(typed))
     note = store.update(before.id, expected=before, **{name: getattr(after, name) for name in CHANGEABLE})
     record_edit(store, before, note)
     store.shared.accept([note.id])
@@ -57,6 +60,17 @@ def record_edit(store: MemoryStore, before: Memory, note: Memory) -> None:
     if note != before:
         record(store.root, "edited", [note.id])
         record(store.root, "superseded", [id for id in note.superseded if id not in before.superseded])
+
+
+def _full_id(store: MemoryStore, before: Memory, given: str) -> str:
+    """The id of a note that an edit supersedes, given by a part of it; raises if it names none or several."""
+    if given in before.superseded:  # its note may have been removed since
+        return given
+    found = [each.id for each in named(store, given) if given.upper() in each.id.upper()]
+    if len(found) == 1:
+        return found[0]
+    what = f"several notes: {', '.join(found)}" if found else "no note"
+    raise InvalidNote(f"supersedes {given!r} names {what}.", "`anamnesis list` shows the ids.", field="supersedes")
 
 
 def parse_edited(note_id: str, text: str) -> Memory:

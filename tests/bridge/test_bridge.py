@@ -14,7 +14,6 @@ import pytest
 from tests.bridge.memory import Two, connected, state
 from tests.killing import fork, wait_for
 
-from anamnesis.bridge import journal
 from anamnesis.engram import observations, sessions
 from anamnesis.engram.context import context, smart_context
 from anamnesis.engram.database import connect
@@ -196,9 +195,7 @@ def test_bytes_that_are_no_text_stay_in_every_column(two: Two) -> None:
 
 
 @pytest.mark.parametrize("row_time", ["2001-01-01 00:00:00", "2031-01-01 00:00:00"])
-def test_of_two_titles_the_older_is_in_the_history_also_where_the_text_is_cut_in_a_character(
-    two: Two, row_time: str
-) -> None:
+def test_of_two_titles_both_are_notes_also_where_the_text_is_cut_in_a_character(two: Two, row_time: str) -> None:
     id = two.add()
     two.agree()
     two.store.update(two.notes()[0].id, title="Of the note")
@@ -207,9 +204,7 @@ def test_of_two_titles_the_older_is_in_the_history_also_where_the_text_is_cut_in
         (b"cut \xc3", row_time, id),
     )
     two.agree()
-    [note] = two.notes()
-    history = [revision.observation.title for revision in journal.revisions(two.db, id)]
-    assert {note.title, *history} == {"Title", "Of the note", "Of the row"}
+    assert {note.title for note in two.notes()} == {row.title for row in two.rows()} == {"Of the note", "Of the row"}
     assert two.row(id).content == "cut \udcc3"
 
 
@@ -422,15 +417,14 @@ def test_an_observation_that_was_taken_away_takes_every_file_of_its_note_along(t
 
 
 @pytest.mark.parametrize("row_time", ["2001-01-01 00:00:00", "2031-01-01 00:00:00"])
-def test_of_two_titles_that_were_changed_at_once_the_older_is_in_the_history(two: Two, row_time: str) -> None:
+def test_of_two_titles_that_were_changed_at_once_both_are_notes_and_observations(two: Two, row_time: str) -> None:
     id = two.add()
     two.agree()
     two.store.update(two.notes()[0].id, title="Of the note")
     two.db.execute("UPDATE observations SET title = 'Of the row', updated_at = ? WHERE id = ?", (row_time, id))
     two.agree()
-    [note] = two.notes()
-    history = [revision.observation.title for revision in journal.revisions(two.db, id)]
-    assert {note.title, *history} == {"Title", "Of the note", "Of the row"}
+    assert {note.title for note in two.notes()} == {row.title for row in two.rows()} == {"Of the note", "Of the row"}
+    assert len([note for note in two.notes() if conflict_of(note)]) == 1
 
 
 def test_threads_on_both_doors_of_one_memory_lose_nothing(tmp_path: Path, two: Two) -> None:

@@ -209,14 +209,14 @@ def test_of_two_changes_of_one_line_the_newer_prevails_and_the_other_is_set_asid
 
 
 @pytest.mark.parametrize("is_note_newer", [True, False])
-def test_of_two_titles_the_newer_prevails_and_the_other_goes_into_the_history(is_note_newer: bool) -> None:
+def test_of_two_titles_the_newer_prevails_and_the_other_is_set_aside(is_note_newer: bool) -> None:
     note = replace(NOTE, title="Of the note", updated_at=LATE if is_note_newer else EARLY)
     row = replace(ROW, title="Of the row", updated_at=EARLY if is_note_newer else LATE)
     outcome = decide(agreed(note, row, versions=(ROW,)), AS)
     assert outcome.note
     assert outcome.note.title == ("Of the note" if is_note_newer else "Of the row")
-    assert outcome.aside is None
-    assert (outcome.replaced.title if outcome.replaced else None) == (None if is_note_newer else "Of the note")
+    assert outcome.aside
+    assert outcome.aside.title == ("Of the row" if is_note_newer else "Of the note")
 
 
 def test_a_note_that_was_edited_is_not_deleted_and_one_that_was_hidden_and_edited_is_there_again() -> None:

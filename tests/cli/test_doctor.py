@@ -43,6 +43,7 @@ def test_each_fault_is_named_and_the_safe_fixes_are_applied(anamnesis: Command) 
         str(anamnesis.home / "config.json"),
     }
     assert not leftover.exists()
+    assert [path.read_text() for path in (anamnesis.home / "trash").rglob("*.tmp~*")] == ["half"]
     assert (folder / f"{note_id}.md").exists()
     assert len(list((anamnesis.home / "trash").rglob("*.md"))) == 1
     assert (folder / "bad.md").exists()
@@ -88,6 +89,26 @@ def test_a_file_in_the_place_of_a_types_folder_is_named_and_moved_to_the_trash(
     assert moved.name.startswith("semantic~")
     if kind == "file":
         assert moved.read_text() == "kept"
+
+
+def test_no_advice_about_two_files_of_a_note_removes_the_only_copy_of_a_text(anamnesis: Command) -> None:
+    note_id = anamnesis("write", "Title", "body").out.strip()
+    file = anamnesis.home / "memory/semantic" / f"{note_id}.md"
+    file.with_name("copy.md").write_text(file.read_text())
+    file.with_name("edited.md").write_text(file.read_text().replace("body", "another body"))
+    (same, other) = anamnesis("doctor", "--json").json["faults"]
+    assert (same["subject"], same["fix"]) == (
+        "memory/semantic/copy.md",
+        "Move this file to the trash: both say the same.",
+    )
+    assert (other["subject"], other["fix"]) == (
+        "memory/semantic/edited.md",
+        "Keep both texts: make a note of each.",
+    )
+    assert anamnesis("doctor", "--fix").code == 0
+    assert {note["body"] for note in anamnesis("search", "body", "--json").json} == {"body", "another body"}
+    (conflict,) = anamnesis("conflicts", "--json").json
+    assert (conflict["id"], conflict["diff"]) == (note_id, "-body\n+another body\n")
 
 
 def test_a_fresh_store_has_no_fault(anamnesis: Command) -> None:

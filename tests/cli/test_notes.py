@@ -126,6 +126,21 @@ def test_a_foreign_line_removed_in_the_editor_stays_removed(anamnesis: Command) 
     assert "aliases" not in (folder / "n1.md").read_text()
 
 
+def test_an_edit_completes_the_id_of_a_superseded_note_and_refuses_one_of_no_note(anamnesis: Command) -> None:
+    old, other = (anamnesis("write", title, "body").out.strip() for title in ("Old", "Other"))
+    new = anamnesis("write", "New", "body").out.strip()
+    superseding = "file.write_text(file.read_text().replace('created_at', 'supersedes: {}\\ncreated_at'))"
+    done = anamnesis("edit", new, VISUAL=editor(anamnesis.folder, superseding.format(old[-8:].lower())))
+    assert (done.code, anamnesis("show", new, "--json").json["supersedes"]) == (0, old)
+    refused = anamnesis("edit", other, VISUAL=editor(anamnesis.folder, superseding.format("01NOTHING")))
+    assert refused.code == 1
+    assert "supersedes '01NOTHING' names no note." in refused.err
+    assert anamnesis("show", other, "--json").json["supersedes"] == ""
+    anamnesis("delete", old)
+    again = anamnesis("edit", new, VISUAL=editor(anamnesis.folder, "file.write_text(file.read_text() + 'more')"))
+    assert again.code == 0  # a note that it superseded before may be gone
+
+
 @pytest.mark.parametrize("program", ['"unclosed', "/no/such/editor", "false"])
 def test_an_editor_that_cannot_be_used_is_named(anamnesis: Command, program: str) -> None:
     note_id = anamnesis("write", "Title", "body").out.strip()

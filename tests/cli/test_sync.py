@@ -43,7 +43,7 @@ def test_a_sync_sends_a_note_and_reports_in_columns_and_json(machines: tuple[Com
     one, two = machines
     one("write", "Deploy", "Step one")
     sent = one("sync", "--json").json
-    assert list(sent) == ["pushed", "pulled", "conflicted", "head", "indexed", "detail"]
+    assert list(sent) == ["pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail"]
     assert (sent["pushed"], sent["pulled"], sent["conflicted"], sent["detail"]) == (True, 0, False, "synced")
     received = two("sync", "--json").json
     assert (received["pushed"], received["pulled"], received["indexed"]) == (False, 1, 1)
@@ -148,6 +148,51 @@ def test_a_conflict_is_shown_as_a_diff_and_ended_by_one_command(
     assert two("conflicts").out == ""
     assert f"Step two of {stays}" in two("show", note).out
     assert len(two("list").out.splitlines()) == notes
+
+
+def change_at(machine: Command, title: str, before: str, after: str, year: str) -> None:
+    """Edit a note's file as at another time."""
+    note = change(machine, title, before, after)
+    path = machine.home / "memory" / "semantic" / f"{note}.md"
+    path.write_text(re.sub(r"updated_at: '\d+", f"updated_at: '{year}", path.read_text()))
+
+
+@pytest.mark.parametrize(("keep", "stays"), [("this", ["Never force-push"]), ("both", None)])
+def test_a_rule_that_is_only_a_title_is_in_conflict_like_a_line(
+    machines: tuple[Command, Command], keep: str, stays: list[str] | None
+) -> None:
+    one, two = machines
+    note = one("write", "Always squash", " ").out.strip()
+    one("sync"), two("sync")
+    change_at(one, "Always squash", "Always squash", "Squash before a release", "2031")
+    change_at(two, "Always squash", "Always squash", "Never force-push", "2032")
+    one("sync")
+    assert two("sync", "--json").json["conflicted"] is True
+    one("sync")
+    both = ["Never force-push", "Squash before a release"]
+    for each in machines:
+        assert sorted(found["title"] for found in each("list", "--json").json) == both
+    (conflict,) = one("conflicts", "--json").json
+    assert conflict["diff"] == "-title: Never force-push\n+title: Squash before a release\n"
+    assert conflict["machines"] == {"this": "two", "other": "one"}
+    one("conflicts", note, "--keep", keep)
+    one("sync"), two("sync")
+    assert two("conflicts").out == ""
+    assert sorted(found["title"] for found in two("list", "--json").json) == (stays or both)
+
+
+def test_a_sync_names_the_field_that_the_newer_side_decided(machines: tuple[Command, Command]) -> None:
+    one, two = machines
+    note = one("write", "Deploy", "Step one").out.strip()
+    one("sync"), two("sync")
+    change_at(one, "Deploy", "project: global", "project: old", "2031")
+    change_at(two, "Deploy", "project: global", "project: new", "2032")
+    one("sync")
+    done = two("sync")
+    assert f"decided\tproject of {note}: kept `new` (newer), not `old`\n" in done.out
+    assert "conflicted\tFalse\n" in done.out
+    assert one("sync", "--json").json["decided"] == []  # the machine that merged has said it
+    assert one("show", note, "--json").json["project"] == "new"
 
 
 def test_a_deleted_note_s_other_version_can_take_its_place(machines: tuple[Command, Command]) -> None:

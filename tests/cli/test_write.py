@@ -86,12 +86,12 @@ def test_an_exact_duplicate_is_written_with_a_warning(anamnesis: Command) -> Non
     assert f"1 note has the same title and text: {second}." in third.err
 
 
-def test_superseding_an_unknown_note_prints_a_warning(anamnesis: Command) -> None:
+def test_superseding_names_a_guess_and_refuses_an_unknown_note(anamnesis: Command) -> None:
     old = anamnesis("write", "Old way", "body").out.strip()
     assert anamnesis("write", "New way", "body", "--supersedes", old).err == ""
     guessed = anamnesis("write", "Newer way", "body", "--supersedes", "new way", "--json")
     assert guessed.err == f"It supersedes {guessed.json['supersedes']} (New way).\n"
-    nothing = anamnesis("write", "Newest", "body", "--supersedes", "01NOTHING", "--json")
-    assert nothing.code == 0
-    assert nothing.err == "No note has the id 01NOTHING, so nothing is superseded until one has it.\n"
-    assert nothing.json["supersedes"] == "01NOTHING"
+    nothing = anamnesis("write", "Newest", "body", "--supersedes", "01NOTHING")
+    assert (nothing.code, nothing.out) == (1, "")
+    assert nothing.err == "anamnesis: No note has the id 01NOTHING. `anamnesis list` shows the ids.\n"
+    assert len(anamnesis("list", "--json").json) == 3

@@ -17,7 +17,7 @@ PRIVATE = "private"
 
 
 def edit_at_random(machines: Sequence[Machine], chance: random.Random, edits: int) -> set[str]:
-    """Edit and exchange notes at random; returns the lines that nobody deleted. All lines are unique."""
+    """Edit and exchange notes at random; returns the lines and titles that nobody replaced. All are unique."""
     written: set[str] = set()
     for number in range(edits):
         edit_once(chance.choice(machines), chance, written, number)
@@ -34,7 +34,7 @@ def check_convergence(machines: Sequence[Machine], written: set[str]) -> None:
     for user in {each.user for each in machines}:
         texts = [{note: each.text(note) for note in each.bodies()} for each in machines if each.user == user]
         assert all(text == texts[0] for text in texts)
-    kept = {line for each in machines for text in each.bodies().values() for line in text.splitlines()}
+    kept = {line for each in machines for note in each.notes() for line in (note.title, *note.body.splitlines())}
     assert written - kept == set()
     assert not [reason for each in machines for reason in each.reasons()]
 
@@ -42,13 +42,14 @@ def check_convergence(machines: Sequence[Machine], written: set[str]) -> None:
 def edit_once(
     machine: Machine, chance: random.Random, written: set[str], number: int, spaces: Sequence[str] = ("core", "~you")
 ) -> None:
-    """Make one random edit. Adds a written line to `written`; removes the lines of a note before its deletion."""
+    """Make one random edit. Adds what it writes to `written`; removes from it what it replaces or deletes."""
     notes = [note for note in machine.notes() if note.title != PRIVATE]
-    line = f"line {number} of {machine.settings.machine_id}"
+    line, title = (f"{what} {number} of {machine.settings.machine_id}" for what in ("line", "title"))
     kind = chance.random()
     if not notes or kind < 0.25:
-        machine.write(line, title=f"T{number}", project=chance.choice(["global", "acme"]))
+        machine.write(line, title=title, project=chance.choice(["global", "acme"]))
         written.add(line)
+        written.add(title)
         return
     note = chance.choice(notes)
     if kind < 0.75:
@@ -57,12 +58,14 @@ def edit_once(
         machine.store.update(note.id, body="\n".join(lines))
         written.add(line)
     elif kind < 0.85:
-        machine.store.update(note.id, title=f"T{number}", tags=[*note.tags, f"t{number}"])
+        written.difference_update([note.title])
+        machine.store.update(note.id, title=title, tags=[*note.tags, f"t{number}"])
+        written.add(title)
     elif kind < 0.95:
         space = chance.choice(spaces)
         machine.store.update(note.id, extra=with_space(machine.store.get(note.id), space).extra)
     elif kind < 0.97:
         machine.store.update(note.id, type=chance.choice(["semantic", "procedural"]))
     else:
-        written.difference_update(note.body.splitlines())
+        written.difference_update([note.title, *note.body.splitlines()])
         machine.store.delete(note.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,24 @@ def test_changes_to_the_same_line_keep_both_versions(machine: Machines) -> None:
     assert CONFLICT_TAG in conflict.other.tags
 
 
+def test_changes_to_the_same_title_keep_both_and_the_newer_type_is_named(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    title, typed = one.write("", title="Always squash"), one.write("a")
+    one.sync(), two.sync()
+    for each in (one, two):
+        each.store.update(title, title=f"Of {each.settings.machine_id}")
+    one.store.put(replace(one.store.get(typed), type="procedural", updated_at="2031-01-01T00:00:00+00:00"))
+    two.store.put(replace(two.store.get(typed), type="episodic", updated_at="2032-01-01T00:00:00+00:00"))
+    one.sync()
+    done = two.sync()
+    one.sync()
+    assert done.conflicted
+    assert done.decided == (f"type of {typed}: kept `episodic` (newer), not `procedural`",)
+    for each in (one, two):
+        assert {note.title for note in each.notes()} >= {"Of one", "Of two"}
+        assert [conflict.id for conflict in list_conflicts(each.store)] == [title]
+
+
 def test_a_change_wins_over_a_deletion_on_either_side(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     first, second = one.write("first"), one.write("second")
@@ -115,6 +134,20 @@ def test_a_machine_local_note_never_leaves_and_one_that_becomes_local_is_deleted
     assert not hub.spaces["~you"].live()
     assert len(one.bodies()) == 2
     assert two.bodies() == {}
+
+
+def test_an_edit_elsewhere_of_a_note_that_was_kept_here_and_given_back_is_served(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("one")
+    one.sync(), two.sync()
+    one.store.move(note, "machine-local")
+    two.store.update(note, body="of two")
+    two.sync(), one.sync(), two.sync()
+    assert (one.bodies(), two.bodies()) == ({note: "one"}, {note: "of two"})
+    one.store.move(note, "portable")
+    one.sync(), two.sync(), one.sync()
+    assert one.bodies() == two.bodies()
+    assert sorted(one.bodies().values()) == ["of two", "one"]
 
 
 def test_a_note_without_front_matter_is_exchanged_and_its_file_stays_as_it_is(machine: Machines) -> None:

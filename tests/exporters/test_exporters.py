@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,18 @@ def test_an_edit_in_obsidian_is_imported_and_an_edit_here_is_not_lost(store: Mem
     assert store.get(WHY.id).body == "Here."
     store.delete(WIRES.id)
     assert imported(store, "markdown", vault) == ImportResult(unchanged=1, left=2)
+
+
+def test_of_a_title_changed_here_and_in_obsidian_both_stay_where_they_are(store: MemoryStore, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    store.put_all(NOTES)
+    export_obsidian(store.root, chosen(store), vault)
+    why = vault / "Why.md"
+    why.write_text(re.sub(r"^title: .*$", "title: Why there?", why.read_text(), flags=re.MULTILINE))
+    store.update(WHY.id, title="Why here?")
+    assert imported(store, "markdown", vault) == ImportResult(unchanged=2, left=1)
+    assert store.get(WHY.id).title == "Why here?"
+    assert "Why there?" in why.read_text()
 
 
 TITLES = ("The lamp", "Why?", "C# tips", "a/b: c", "  odd  ", "x" * 300, "the LAMP", "[brackets]", ".hidden", "é|ü")

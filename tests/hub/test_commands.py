@@ -19,6 +19,7 @@ from tests.hub.test_migrations import DATA
 from tests.hub.test_processes import served
 from tests.postgres import KEY, Postgres
 
+from anamnesis import __version__
 from anamnesis.cli import anamnesis
 from anamnesis.errors import AnamnesisError
 from anamnesis.hub import accounts, backup
@@ -359,18 +360,38 @@ def test_an_old_database_is_not_served(run: Run, postgres: Postgres) -> None:
     assert refused(run("user", "list", "--database", new)).startswith("The database has no hub of this version.")
 
 
-def test_without_the_extra_the_commands_say_what_to_install(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("origin", "package"),
+    [
+        ({"url": "{here}", "dir_info": {"editable": True}}, "'{here}[hub]'"),
+        (
+            {"url": "https://example.org/a.git", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}},
+            "'anamnesis-memory[hub] @ git+https://example.org/a.git@c0ffee'",
+        ),
+        ({"url": "file:///gone/anamnesis.whl", "archive_info": {}}, f"'anamnesis-memory[hub]=={__version__}'"),
+        (None, f"'anamnesis-memory[hub]=={__version__}'"),
+    ],
+    ids=["checkout", "repository", "removed wheel", "registry"],
+)
+def test_without_the_extra_the_commands_say_what_to_install(
+    tmp_path: Path, origin: dict[str, Any] | None, package: str
+) -> None:
+    record = tmp_path / "anamnesis_memory-1.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Name: anamnesis-memory\nVersion: 1\n")
+    if origin:
+        (record / "direct_url.json").write_text(json.dumps(origin).replace("{here}", tmp_path.as_uri()))
     script = (
         "import sys\nsys.modules['psycopg'] = None\n"
         "sys.argv = ['anamnesis', 'hub', 'migrate', '--database', 'postgresql://']\n"
         "from anamnesis.entry import main\nmain()"
     )
-    variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == (
         "anamnesis: The hub needs psycopg, which is not installed. Install the extra: uv tool install"
-        " 'anamnesis-memory[hub]'\n"
+        f" {package.replace('{here}', str(tmp_path))}\n"
     )
 
 

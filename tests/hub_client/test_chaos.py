@@ -341,7 +341,8 @@ def _check_hub(url: str, reports: Reports) -> None:
         text = texts[space, note, version]
         assert text is not None
         assert digest(text.encode()).hex() == hash
-    assert reports.written - reports.deleted <= {line for each in current for line in each["text"].split("\n")}
+    lines = {line.removeprefix("title: ") for each in current for line in each["text"].split("\n")}
+    assert reports.written - reports.deleted <= lines
     for each in versions:
         private = [line for line in (each["text"] or "").split("\n") if line.startswith(f"{PRIVATE} ")]
         assert all(each["name"] == f"~{line.rpartition(' ')[2]}" for line in private)

@@ -150,7 +150,7 @@ def test_a_sync_carries_a_note_from_one_server_to_another(tmp_path: Path) -> Non
         }
         await call(client, "memory_write", type="semantic", title="Travels", body="b")
         done = await call(client, "memory_sync")
-        assert list(done) == ["pushed", "pulled", "conflicted", "head", "indexed", "detail"]
+        assert list(done) == ["pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail"]
         assert (done["pushed"], done["pulled"], done["indexed"], done["detail"]) == (True, 0, 1, "synced")
         status = await call(client, "memory_status")
         assert (status["sync"]["initialized"], status["sync"]["dirty"], status["sync"]["detail"]) == (True, False, "ok")

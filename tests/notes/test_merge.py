@@ -112,6 +112,24 @@ class TestLaws:
             for line in lines(side).keys() - kept.keys():
                 assert lines(base)[line] > lines(other)[line]
 
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_every_title_that_a_side_gave_is_kept(self, base: Memory | None, one: Memory, two: Memory) -> None:
+        merged = merge(base, one, two)
+        kept = {note.title for note in (merged.note, merged.other) if note}
+        assert {one.title, two.title} - {base.title if base else None} <= kept
+
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_a_value_that_a_side_gave_is_kept_or_named_as_decided(
+        self, base: Memory | None, one: Memory, two: Memory
+    ) -> None:
+        merged = merge(base, one, two)
+        assert not (merged.other and merged.decided)
+        kept = [note for note in (merged.note, merged.other, base) if note]
+        for name in ("type", "project", "confidence", "prov_model"):
+            for value in {getattr(one, name), getattr(two, name)} - {getattr(each, name) for each in kept}:
+                now = getattr(merged.note, name)
+                assert f"{name} of {BASE.id}: kept `{now}` (newer), not `{value}`" in merged.decided
+
     @given(VERSIONS, VERSIONS, VERSIONS)
     def test_tags_are_united_but_for_those_a_side_took_away(self, base: Memory, one: Memory, two: Memory) -> None:
         added = {*one.tags, *two.tags} - {*base.tags}
@@ -236,6 +254,28 @@ def test_changes_of_different_fields_and_lines_are_one_note() -> None:
         "two\n"
         "THREE\n"
     )
+
+
+def test_a_title_changed_on_both_sides_is_a_conflict_and_one_changed_alike_or_on_one_side_is_none() -> None:
+    one = replace(BASE, title="Retry twice", body="one\ntwo\nTHREE", updated_at=LATER)
+    two = replace(BASE, title="Retry never", body="ONE\ntwo\nthree", updated_at=LATEST)
+    merged = merge(BASE, one, two)
+    assert (merged.note.title, merged.note.body) == ("Retry never", "ONE\ntwo\nTHREE")
+    assert merged.other
+    assert (merged.other.title, merged.other.body) == ("Retry twice", one.body)
+    assert merge(BASE, one, replace(two, title=one.title)).other is None
+    assert merge(BASE, one, replace(two, title=BASE.title)).note.title == one.title
+    assert merge(None, one, replace(one, title="Retry never")).other
+
+
+def test_a_field_that_gave_way_is_named_unless_a_conflicting_version_keeps_it() -> None:
+    one = replace(BASE, type="episodic", prov_model="m", engram={"topic_key": "a"}, updated_at=LATER)
+    two = replace(BASE, type="procedural", engram={"topic_key": "b"}, updated_at=LATEST)
+    assert merge(BASE, one, two).decided == (
+        f"type of {BASE.id}: kept `procedural` (newer), not `episodic`",
+        f"engram.topic_key of {BASE.id}: kept `b` (newer), not `a`",
+    )
+    assert merge(BASE, replace(one, title="An"), replace(two, title="Another")).decided == ()
 
 
 def test_where_both_changed_the_same_line_the_newer_stays_and_the_other_is_a_note_of_its_own() -> None:

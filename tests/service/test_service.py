@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import plistlib
+import shlex
 import shutil
 import socket
 import subprocess
@@ -54,6 +55,23 @@ def test_print_writes_nothing_and_contains_no_secret(anamnesis: Command) -> None
     assert "secret" not in str(printed)
     assert not anamnesis.home.exists()
     assert anamnesis("service", "status", "--json").json == {"installed": False, "running": False}
+
+
+def test_a_program_in_a_cache_names_its_own_source_to_install(anamnesis: Command) -> None:
+    program = anamnesis.folder / "archive-v0" / "x" / "anamnesis"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    script = (
+        f"import sys\nsys.argv = [{str(program)!r}, 'service', 'install']\nfrom anamnesis.entry import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=anamnesis.variables, capture_output=True, text=True)
+    assert done.returncode == 1
+    source = Path(__file__).parents[2]
+    assert done.stderr == (
+        "anamnesis: This program runs from a cache that may be cleared."
+        f" Install it first: uv tool install {shlex.quote(str(source))}\n"
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")

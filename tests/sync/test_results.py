@@ -18,6 +18,7 @@ from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
 from anamnesis.store import MemoryStore, RefreshCounts
 from anamnesis.sync import SyncResult, SyncState
+from anamnesis.sync.conflicts import list_conflicts
 
 Make = Callable[..., Machine]
 
@@ -327,6 +328,57 @@ class TestDeletion:
         settle(a, b)
         assert b.store.get(note_id).body == "private after all"
         assert_same(a, b)
+
+    def test_an_edit_elsewhere_of_a_note_that_was_kept_here_and_given_back_is_served(
+        self, a: Machine, b: Machine
+    ) -> None:
+        note_id = a.note("one\ntwo")
+        settle(a, b)
+        a.store.move(note_id, "machine-local")
+        b.store.update(note_id, body="one\ntwo of b")
+        b.sync()
+        settle(a, b)
+        assert_same(a, b)
+        assert a.store.problems() == []
+        assert a.store.get(note_id) == b.store.get(note_id)
+        assert a.store.get(note_id).body == "one\ntwo of b"
+        assert list_conflicts(a.store) == []
+
+    @pytest.mark.parametrize("goes_back", [True, False])
+    def test_texts_of_a_note_that_was_kept_here_and_changed_on_both_machines_are_two_notes(
+        self, a: Machine, b: Machine, remote: Path, goes_back: bool
+    ) -> None:
+        note_id = a.note("one")
+        settle(a, b)
+        a.store.move(note_id, "machine-local")
+        a.store.update(note_id, body="plan of a")
+        b.store.update(note_id, body="one of b")
+        b.sync()
+        result = a.sync()
+        assert result.conflicted
+        assert a.store.problems() == []
+        (conflict,) = list_conflicts(a.store)
+        assert (conflict.id, conflict.other.scope, conflict.other.body) == (note_id, "machine-local", "plan of a")
+        assert a.store.get(note_id).body == b.store.get(note_id).body == "one of b"
+        if goes_back:
+            a.store.move(conflict.other.id, "portable")
+        settle(a, b)
+        assert b.bodies() == {"one of b", *(["plan of a"] if goes_back else [])}
+        assert ("plan of a" in git(remote, "cat-file", "--batch-all-objects", "--batch")) == goes_back
+
+    def test_a_move_onto_a_file_of_the_same_note_keeps_both_texts(self, a: Machine) -> None:
+        note_id = a.note("one")
+        data = a.files()[f"semantic/{note_id}.md"]
+        a.store.move(note_id, "machine-local")
+        a.put(
+            f"semantic/{note_id}.md",
+            data.replace(b"updated_at: '2", b"updated_at: '1").replace(b"\none\n", b"\nby hand\n"),
+        )
+        a.store.refresh()
+        a.store.move(note_id, "portable")
+        assert a.store.problems() == []
+        assert a.bodies() == {"one", "by hand"}
+        assert [conflict.id for conflict in list_conflicts(a.store)] == [note_id]
 
     def test_notes_of_one_machine_never_reach_the_remote(self, a: Machine, remote: Path) -> None:
         a.store.write(type="semantic", title="t", body="xyzzy", scope="machine-local")

@@ -29,15 +29,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The two sides as they should be; `aside` is a version that could not be merged.
-
-    `replaced` is the note as an observation, if the merge drops the note's title: it is saved first, as a revision.
-    """
+    """The two sides as they should be; `aside` is a version that could not be merged."""
 
     note: Memory | None
     row: Observation | None
     aside: Memory | None = None
-    replaced: Observation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +89,4 @@ def _first_agreement(pair: Pair, note: Memory, row: Observation, as_: Translatio
     if pair.twin and pair.twin.revision != UNKNOWN:
         base = replace(parse(pair.twin.front), body=as_.clean((*pair.versions, row)[0].content))
     merged = merge(base, note, as_.note(row, base or note, pair.note_id))
-    is_retitled = note.title not in (merged.note.title, base.title if base else "")
-    replaced = as_.row(note, row) if is_retitled and not merged.other else None
-    return Outcome(merged.note, as_.row(merged.note, row), merged.other, replaced)
+    return Outcome(merged.note, as_.row(merged.note, row), merged.other)

@@ -228,9 +228,6 @@ class Reconciliation:
             if file and before and pair.twin is None and row == before:
                 journal.save_former_twin(self._db, _twin(before, file), before)
             return
-        if outcome.replaced and outcome.replaced != before:
-            journal.save_row(self._db, outcome.replaced, before)
-            before = outcome.replaced
         if row and row != before:
             row = replace(row, id=journal.save_row(self._db, row, before))
         if pair.twin:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @yes_option
 @as_json
 def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> None:
-    """List the notes that two machines changed in the same lines, with the machines and a diff.
+    """List the notes that two machines changed in the same lines or the title, with the machines and a diff.
 
     A sync keeps the newer version in the note and the other as a note of its own. To resolve a conflict, name the note
     and the version to keep: `this` keeps the note unchanged, `other` replaces it by the other version, `both` makes the

@@ -37,9 +37,11 @@ def hub_command(command: Callable[..., Any]) -> Callable[..., Any]:
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in _LIBRARIES:
                 raise
+            from anamnesis.onboard.own_package import own_package  # only for this hint
+
             raise InvalidArgument(
                 f"The hub needs {error.name}, which is not installed.",
-                "Install the extra: uv tool install 'anamnesis-memory[hub]'",
+                f"Install the extra: uv tool install {own_package('hub')}",
             ) from error
 
     option = click.option(

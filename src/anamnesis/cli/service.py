@@ -19,6 +19,7 @@ from anamnesis.daemon.port import bind
 from anamnesis.doctor import Finding
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.onboard import machine
+from anamnesis.onboard.own_package import own_package
 from anamnesis.pid_file import PidFile, Running
 from anamnesis.service import Service, Start
 
@@ -65,7 +66,8 @@ def install(port: int, only_print: bool, as_json: bool) -> None:
         return
     if machine.runs_from_cache():
         raise InvalidArgument(
-            "This program runs from a cache that may be cleared.", "Install it first: uv tool install anamnesis-memory"
+            "This program runs from a cache that may be cleared.",
+            f"Install it first: uv tool install {own_package()}",
         )
     pid_file = PidFile(settings().engram_db())
     if wanted.changes() or not service.is_active(wanted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,7 +43,8 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     """Sync the notes with your other machines by git, and with your team by a hub.
 
     Commits the changes of this machine, merges those of others note by note, and pushes. If two machines changed the
-    same lines, both versions are kept: see `anamnesis conflicts`. Without a remote it only commits; set one with
+    same lines or the title, both versions are kept: see `anamnesis conflicts`. Of other fields, such as the type, the
+    newer machine's value is kept, and `decided` names the other. Without a remote it only commits; set one with
     `anamnesis config set remote ADDRESS`. Claude Code's own memory files are imported first.
 
     A remote that holds anything but notes and a README or a licence is refused, as it may be another project's
@@ -54,8 +56,9 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     Exits with 1 if the remote or the hub refused or could not be reached; the next sync sends what was not sent.
 
     \b
-    JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail",
-           "hub": {"url", "user", "received", "sent", "conflicted", "waiting", "invitations", "detail"}
+    JSON: {"pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail",
+           "hub": {"url", "user", "received", "sent", "conflicted", "decided", "waiting", "invitations",
+                   "detail"}
                   if this machine is logged in to one}
     """
     if home:
@@ -82,6 +85,8 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     elif changes:
         _draw(facts, *changes, is_reached=done.git.reached)
         _draw_hub(done.hub)
+        for sentence in done.decided:
+            console().print(f"≠ {in_a_line(sentence)}", style="yellow")
     else:
         _print(facts, done)
     if done.hub and done.hub.invitations and not _is_discarded():
@@ -102,9 +107,16 @@ def _is_discarded() -> bool:
 def _print(facts: dict[str, Any], done: Synced) -> None:
     """Print the result in lines, without details that are faults: these are printed on stderr."""
     hub = facts.pop("hub", {})
-    lines = [each for each in facts.items() if done.git.reached or each[0] != "detail"]
-    is_reached = done.hub and done.hub.reached
-    print_lines([*lines, *(("hub", *each) for each in hub.items() if is_reached or each[0] != "detail")])
+    is_reached = bool(done.hub and done.hub.reached)
+    print_lines([*_rows(facts, done.git.reached), *(("hub", *each) for each in _rows(hub, is_reached))])
+
+
+def _rows(facts: dict[str, Any], is_reached: bool) -> Iterator[tuple[str, object]]:
+    for name, value in facts.items():
+        if isinstance(value, list):
+            yield from ((name, each) for each in value)
+        elif is_reached or name != "detail":
+            yield name, value
 
 
 def _import(store: MemoryStore) -> None:

@@ -50,13 +50,14 @@ def command(
     """Write a note. Without BODY, the text is read from a pipe, else from your editor.
 
     Without TITLE, the first line of the text is the title. ID is as in `anamnesis show`. Lines on stderr report
-    redacted secrets and decoding, and warn about a duplicate, a note that says nearly the same (if a daemon runs,
-    whose model compares them), and an ID that names no note.
+    redacted secrets and decoding, and warn about a duplicate and a note that says nearly the same (if a daemon runs,
+    whose model compares them).
 
     \b
     In a pipe: the id of the new note.
     JSON: the note, as in show.
     """
+    older = _superseded(supersedes)
     title, body, reports = _text(title, body)
     if len(title) > _LONGEST_TITLE:
         raise InvalidNote(
@@ -65,7 +66,6 @@ def command(
     if space and given["scope"] != SCOPES[0]:
         raise InvalidArgument(f"A {given['scope']} note cannot be in a space.", "Leave out --space or --scope.")
     with open_store() as store:
-        older = [resolve_note(store, each) for each in supersedes]
         texts: dict[str, Any] = {"title": title, "body": body, "project": given["project"], "tags": list(tags)}
         note = store.write(
             type=given["type"],
@@ -75,7 +75,7 @@ def command(
             extra=space_line(space or ""),
             **texts,
         )
-        record(store.root, "superseded", [each.id for each in older if each.is_known])
+        record(store.root, "superseded", [each.id for each in older])
         warnings = [*_warnings(store, note, older)]
     print_redacted(texts, note)
     for line in [*dict.fromkeys(reports), *warnings, *space_warnings(space)]:
@@ -86,11 +86,20 @@ def command(
         click.echo(f"Written: {note.id}" if on_terminal() else note.id)
 
 
+def _superseded(given: Sequence[str]) -> list[ResolvedNote]:
+    """The notes that the new one replaces, resolved before its text is typed; raises if one does not exist."""
+    if not given:
+        return []
+    with open_store(only_to_read=True) as store:
+        older = [resolve_note(store, each) for each in given]
+        for each in older:
+            store.get(each.id)
+    return older
+
+
 def _warnings(store: MemoryStore, note: Memory, older: Sequence[ResolvedNote]) -> Iterator[str]:
     for each in older:
-        if not each.is_known:
-            yield f"No note has the id {each.id}, so nothing is superseded until one has it."
-        elif each.is_guess:
+        if each.is_guess:
             yield f"It supersedes {each.id} ({in_a_line(each.title)})."
     if same := [each for each in duplicates(store, note) if each not in note.superseded]:
         has = "has" if len(same) == 1 else "have"

@@ -18,7 +18,7 @@ from anamnesis.errors import AnamnesisError
 from anamnesis.exchange.account import NAME as HUB_LOGIN
 from anamnesis.plural import counted
 from anamnesis.readonly import is_writable
-from anamnesis.store import MemoryStore, changeset, faults
+from anamnesis.store import MemoryStore, changeset, faults, second_files
 from anamnesis.vault import find_engram, open_vault
 
 # A temporary file this old belongs to no running write.
@@ -106,8 +106,9 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
     for problem in store.problems():
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
         if problem.owner:
-            discard = _with(store, partial(faults.discard_second, path=problem.path))
-            yield Finding(place, problem.reason, "Move this file to the trash.", discard)
+            trash, keep = "Move this file to the trash: both say the same.", "Keep both texts: make a note of each."
+            fix = trash if second_files.is_needless(store, problem) else keep
+            yield Finding(place, problem.reason, fix, _with(store, partial(second_files.settle, problem=problem)))
         else:
             yield Finding(place, problem.reason, "Fix the file, or move it out of the folder.")
 
@@ -118,7 +119,7 @@ def _folders(store: MemoryStore) -> Iterator[Finding]:
         file = store.root / path
         if time.time() - file.stat().st_mtime > _STALE_SECONDS:
             fault = "A killed write left this temporary file."
-            yield Finding(path, fault, "Remove it.", partial(file.unlink, missing_ok=True))
+            yield Finding(path, fault, "Move it to the trash.", _with(store, partial(faults.clear, path=path)))
     blocking = faults.blocking(store.root)
     for path in blocking:
         fault = "It is in the place of a note type's folder, so no note of that type can be written."
@@ -140,7 +141,9 @@ def _dreams(store: MemoryStore) -> Iterator[Finding]:
         yield Finding(f"{changeset.FOLDER}/", fault, "Undo what it did.", _with(store, changeset.recover))
     for path in changeset.unreadable(store):
         place = path.relative_to(store.root).as_posix()
-        yield Finding(place, "It cannot be read, so this dream cannot be undone.", "Restore it, or remove it.")
+        yield Finding(
+            place, "It cannot be read, so this dream cannot be undone.", "Restore it from a backup, or move it away."
+        )
 
 
 def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:

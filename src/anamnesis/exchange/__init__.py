@@ -25,7 +25,7 @@ from anamnesis.log import log
 from anamnesis.plural import counted
 from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore
-from anamnesis.sync.backend import Announce
+from anamnesis.sync.backend import BOTH_KEPT, Announce
 from anamnesis.sync.failure import HUB, clear_failure, record_failure
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
@@ -112,6 +112,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         waiting,
         _detail(cycle, waiting, untold),
         invitations=invitations,
+        decided=tuple(dict.fromkeys(receiver.decided)),
     )
 
 
@@ -123,7 +124,7 @@ def _detail(cycle: Cycle, waiting: int, invited: list[str]) -> str:
     """The message of an exchange that reached the hub."""
     parts = []
     if cycle.receiver.conflicted:
-        parts.append("both versions of a note are kept; see `anamnesis conflicts`")
+        parts.append(BOTH_KEPT)
     if cycle.restored:
         parts.append(f"{counted(cycle.restored, 'note')} missing here were restored from the hub")
     parts += [f"you were removed from the space {name}, and its notes stay here" for name in cycle.removed]

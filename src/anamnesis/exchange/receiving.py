@@ -51,6 +51,7 @@ class Decision:
     is_trashed: bool = False  # the store moves it to the trash, because its file has no front matter
     is_erased: bool = False
     conflicted: bool = False
+    decided: list[str] = field(default_factory=list)
     author: str = ""  # another member who wrote the text that the file gets
     asides: list[str] = field(default_factory=list)  # notes that keep the other version of a conflict
 
@@ -70,6 +71,7 @@ class Receiver:
     spaces: dict[str, Space] = field(default_factory=dict)
     received: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change of a file
     conflicted: bool = False
+    decided: list[str] = field(default_factory=list)
 
     def receive(
         self, versions: Sequence[Incoming], cursors: Mapping[str, int] | None = None, *, is_current: bool = False
@@ -153,6 +155,7 @@ class Receiver:
         elif done.is_trashed:
             self.store.delete(done.note)
         self.conflicted |= done.conflicted
+        self.decided += done.decided
         if done.kind:
             self.received.append((done.kind, done.title))
 
@@ -163,7 +166,12 @@ class Receiver:
         home = next((each for each in known.values() if each.is_here), None)
         chosen = self._choose_space(fresh, known)
         if local and not local.is_portable:
-            decision.agreed = [self._agreement(each, False, known) for each in fresh.values()]
+            # Of a version that another machine wrote meanwhile, only the former number: the note does not include it.
+            for space, each in fresh.items():
+                if each.text is None:
+                    decision.agreed.append(self._agreement(each, False, known))
+                elif space in known:
+                    decision.agreed.append(known[space]._replace(is_here=False))
         elif not chosen:
             self._remove(decision, fresh, home, local)
             here = home.space if home else ""
@@ -344,6 +352,7 @@ class Receiver:
         if local.path not in merged.files:
             decision.files.append(Replacement(local.path, local.data, None))
         decision.conflicted |= merged.conflicted
+        decision.decided += merged.decided
         if merged.conflicted:
             decision.kind = "conflict"
 

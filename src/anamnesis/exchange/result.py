@@ -25,6 +25,7 @@ class HubResult:
     reached: bool = True
     hint: str = ""
     invitations: int = 0  # how many wait for an answer
+    decided: tuple[str, ...] = ()  # as in SyncResult
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -44,6 +45,7 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "received": result.received.total,
         "sent": result.sent.total,
         "conflicted": result.conflicted,
+        "decided": list(result.decided),
         "waiting": result.waiting,
         "invitations": result.invitations,
         "detail": result.detail,

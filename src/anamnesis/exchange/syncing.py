@@ -34,6 +34,11 @@ class Synced:
             faults.append(f"{self.hub.detail} {self.hub.hint}".rstrip())
         return faults
 
+    @property
+    def decided(self) -> list[str]:
+        """One sentence for each field that both sides changed and the newer one decided."""
+        return [*self.git.decided, *(self.hub.decided if self.hub else ())]
+
     def report(self, store: MemoryStore) -> dict[str, Any]:
         """The results as JSON, the same on every surface."""
         return report(store, self.git) | ({"hub": report_hub(self.hub)} if self.hub else {})

@@ -37,5 +37,5 @@ def _machine(versions: Iterable[Version], note: Memory | None) -> str:
     return next((each.by for each in versions if each.note and note and _state(each.note) == _state(note)), "")
 
 
-def _state(note: Memory) -> tuple[str, str]:
-    return note.updated_at, note.body
+def _state(note: Memory) -> tuple[str, str, str]:
+    return note.updated_at, note.title, note.body

@@ -335,8 +335,8 @@ def _sync_tool(store: OpenStore, settings: Settings) -> Tool:
 
         Uses the git remote of the settings (ANAMNESIS_GIT_REMOTE); with none it just commits locally. If the user is
         logged in to a hub, notes are also exchanged with it; hub in the answer has the result. Notes that changed on
-        two machines are merged; if both changed the same lines, the newer version stays and the other is kept as a
-        note of its own, tagged conflict. The force flag is reserved for future use."""
+        two machines are merged; if both changed the same lines or the title, the newer version stays and the other is
+        kept as a note of its own, tagged conflict. The force flag is reserved for future use."""
         from anamnesis.exchange.syncing import sync_both
         from anamnesis.sync import configured_backend
 

@@ -9,7 +9,7 @@ from typing import Any
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import render
 from anamnesis.notes.marks import LINKS, mark_values, with_marks
-from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory
+from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory, without_ticking
 from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.notes.ulid import derived_id
 
@@ -22,28 +22,36 @@ _IDENTITY = ("sync_id", "topic_key")
 _ABSENT = object()
 Fields = dict[str, EngramValue]
 
-# The fields with a single value, for which the newer side decides.
+# The fields with a single value. If both sides changed one, the note gets the newer's.
 _SCALARS = (*KEYS[KEYS.index("type") : KEYS.index("supersedes")], "newline")
+# Those of them whose older value no version keeps: a title that both changed is a conflict, and line ends are no text.
+_DECIDED = tuple(name for name in _SCALARS if name not in ("title", "newline"))
 
 
 @dataclass(frozen=True, slots=True)
 class MergedNote:
-    """A note with both sides' changes; in a conflict, also the older version as a separate note."""
+    """A note with both sides' changes; in a conflict, also the older version as a separate note.
+
+    Without a conflict, `decided` has a sentence for each value that gave way to the newer side's.
+    """
 
     note: Memory
     other: Memory | None = None
+    decided: tuple[str, ...] = ()
 
 
 def merge(base: Memory | None, one: Memory, two: Memory) -> MergedNote:
-    """Merge two changes of one note: the newer wins where both changed the same field."""
+    """Merge two changes of one note. Both sides' lines and titles are kept; of other fields, the newer side's value."""
     if base in (one, two) or one == two:
         return MergedNote(two if one == base else one)
     marks = _merged_marks(base, one, two)
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     space = _merged_space(base, older, newer)
     merged = _merge(base and _plain(base), _plain(older), _plain(newer))
-    other = merged.other and with_space(merged.other, space)
-    return MergedNote(with_marks(with_space(merged.note, space), marks), other)
+    note = with_marks(with_space(merged.note, space), marks)
+    if merged.other:
+        return MergedNote(note, with_space(merged.other, space))
+    return MergedNote(note, decided=_decided(base, older, note))
 
 
 def _plain(note: Memory) -> Memory:
@@ -66,6 +74,7 @@ def _merge(base: Memory | None, one: Memory, two: Memory) -> MergedNote:
         created_at=min(older.created_at or newer.created_at, newer.created_at or older.created_at),
         updated_at=newer.updated_at,
     )
+    conflict |= older.title not in (note.title, base and base.title)
     conflict |= older.extra not in (note.extra, base.extra if base else {})
     return MergedNote(note, set_aside(older) if conflict else None)
 
@@ -94,6 +103,26 @@ def _prevailing(base: Memory | None, older: Memory, newer: Memory, name: str) ->
     if base and getattr(newer, name) == getattr(base, name):
         return getattr(older, name)
     return getattr(newer, name)
+
+
+def _decided(base: Memory | None, older: Memory, note: Memory) -> tuple[str, ...]:
+    """A sentence for each value that the older side gave a field, and that the merged note does not have."""
+    before, gone, kept = (_values(each) if each else {} for each in (base, older, note))
+    return tuple(
+        f"{name} of {note.id}: kept {_shown(kept.get(name))} (newer), not {_shown(value)}"
+        for name, value in gone.items()
+        if value not in (kept.get(name), before.get(name))
+    )
+
+
+def _values(note: Memory) -> dict[str, object]:
+    fields = {name: getattr(note, name) for name in _DECIDED}
+    engram = {f"engram.{name}": value for name, value in without_ticking(note.engram).items()}
+    return {**fields, **engram, "space": space_of(note)}
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value in ("", None) else f"`{value}`"
 
 
 def _merged_marks(base: Memory | None, one: Memory, two: Memory) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Faults of a store that `doctor` finds, and their fixes: damage, drift, files that block note folders, duplicates."""
+"""Faults of a store that `doctor` finds, and their fixes: damage, drift, files that block note folders."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def blocking(root: Path) -> list[str]:
 
 
 def clear(store: MemoryStore, path: str) -> None:
-    """Move the file or the link that blocks a note type's folder to the trash."""
-    if path not in blocking(store.root):
+    """Move a file that no note can use to the trash: one that blocks a note type's folder, or a temporary file."""
+    if path not in (*blocking(store.root), *leftovers(store.root)):
         return
     source = store.root / path
     with telling("move", source):
@@ -70,14 +70,6 @@ def unlistable(root: Path) -> list[str]:
             pass
     there = [error.filename for error in failed if not isinstance(error, FileNotFoundError)]
     return sorted(Path(name).relative_to(root).as_posix() for name in there)
-
-
-def discard_second(store: MemoryStore, path: str) -> None:
-    """Move a duplicate to the trash: a file whose note has another standing file."""
-    file = store._files.read(path)
-    if file and file.memory and any(each.path == path and each.owner for each in store.problems()):
-        store._files.discard(path, file.memory, utcnow())
-        store.refresh()
 
 
 def _damage(db: sqlite3.Connection) -> list[str]:

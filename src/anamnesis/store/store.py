@@ -19,7 +19,7 @@ from anamnesis.notes.foreign import Origin, origin_name, origin_of
 from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.change_log import ChangeLog, Written
-from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
+from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed, note_path
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.kept import KeptVersions
@@ -242,7 +242,21 @@ class MemoryStore(NoteReader):
                 return memory
             changed = replace(changed, updated_at=utcnow())
             validate(changed)
+            twin = self._files.read(note_path(changed)) if changed.scope != memory.scope else None
+            if twin and twin.memory and twin.memory.id == memory_id:
+                return self._unite(changed, found, twin)
             return readable(*self._save([(changed, found)]).files)
+
+    def _unite(self, moved: Memory, found: NoteFile, twin: NoteFile) -> Memory:
+        """Store a note over the `twin` of its id in the tree that it moves to, with the text of both."""
+        from anamnesis.notes.merge import merge  # rarely needed
+
+        merged = merge(None, moved, readable(twin))
+        note = replace(merged.note, scope=moved.scope)
+        saved = self._save([(note, twin), *((each, None) for each in (merged.other,) if each)])
+        step = self._files.discard(found.path, readable(found), utcnow())
+        self._catalogue.save([], [found.path], lambda: [step])
+        return readable(saved.files[0])
 
     def move(self, memory_id: str, scope: Scope) -> Memory:
         """Make a note portable, so that it is synced to other machines, or machine-local."""

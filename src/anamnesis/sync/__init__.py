@@ -1,6 +1,7 @@
 """Sync of the notes between machines: commit, fetch, merge note by note, push, and refresh the index."""
 
 import sqlite3
+from dataclasses import replace
 from typing import Any
 
 from anamnesis.config import Settings
@@ -11,7 +12,8 @@ from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, telling
 from anamnesis.store.unsynced import find_unsynced, forget_unsynced
-from anamnesis.sync.backend import Announce, SyncBackend, SyncResult, SyncState
+from anamnesis.sync.backend import BOTH_KEPT, Announce, SyncBackend, SyncResult, SyncState
+from anamnesis.sync.both_trees import settle_both_trees
 from anamnesis.sync.failure import clear_failure, record_failure
 from anamnesis.sync.git_backend import GitSyncBackend
 
@@ -68,6 +70,8 @@ def _sync(store: MemoryStore, backend: SyncBackend) -> SyncResult:
         is_all = all(writable(path) == path for path in result.written)
         changed = [f"{TREES['portable']}/{path}" for path in result.changed if _can_hold_a_note(path)]
         store.refresh_files(changed, result.steps if is_all else ())
+    if (was_interrupted or result.received) and settle_both_trees(store):
+        result = replace(result, conflicted=True, detail=BOTH_KEPT)
     written = {path: hash for path, hash in result.written.items() if _can_hold_a_note(path)}
     forget_unsynced(store, unsynced, written)
     with telling("write", begun):
@@ -87,6 +91,7 @@ def report(store: MemoryStore, result: SyncResult) -> dict[str, Any]:
         "pushed": result.pushed,
         "pulled": result.pulled,
         "conflicted": result.conflicted,
+        "decided": list(result.decided),
         "head": result.head,
         "indexed": store.count(),
         "detail": result.detail,

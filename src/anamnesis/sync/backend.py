@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Called with the current step of a sync, to show its progress.
 Announce = Callable[[str], None]
+BOTH_KEPT = "both versions of a note are kept; see `anamnesis conflicts`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class SyncResult:
 
     pushed: bool  # whether the remote moved
     pulled: int  # how many commits of other machines came
-    conflicted: bool  # whether two machines had changed the same lines; both versions are kept
+    conflicted: bool  # whether two machines had changed the same lines or the title; both versions are kept
     head: str  # the commit the notes are at now, abbreviated
     detail: str
     reached: bool = True  # false if there is a remote and it could not be reached
@@ -32,6 +33,7 @@ class SyncResult:
     # For a person: what the sync changed here, and the commits of the remote before and after it was pushed.
     received: Sequence[Difference] = ()
     sent: tuple[str, str] | None = None
+    decided: tuple[str, ...] = ()  # a sentence for each field whose value the newer side decided
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Notes that two machines changed in the same lines: lists both versions, and resolves them."""
+"""Notes that two machines changed in the same lines or the title: lists both versions, and resolves them."""
 
 from __future__ import annotations
 

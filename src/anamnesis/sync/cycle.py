@@ -15,7 +15,7 @@ from anamnesis.git import GitFailed
 from anamnesis.store.files import digest
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import purged_ids
-from anamnesis.sync.backend import Announce, SyncResult
+from anamnesis.sync.backend import BOTH_KEPT, Announce, SyncResult
 from anamnesis.sync.bare_ids import lines_for, receive_ids
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
@@ -47,6 +47,7 @@ class Cycle:
     pushed: bool = False
     committed: bool = False
     conflicted: bool = False
+    decided: list[str] = field(default_factory=list)
     changed: set[str] = field(default_factory=set)
     written: dict[str, bytes | None] = field(default_factory=dict)  # hashes of the files
     steps: list[Step] = field(default_factory=list)
@@ -83,9 +84,7 @@ class Cycle:
             if not isinstance(error, Foreign):
                 reason = f"the remote cannot be used now: {reason.rstrip('.')} (setting `remote`: {self.remote.shown})"
             return self._result(f"{done}{reason}", reached=False)
-        return self._result(
-            "both versions of a note are kept; see `anamnesis conflicts`" if self.conflicted else "synced"
-        )
+        return self._result(BOTH_KEPT if self.conflicted else "synced")
 
     def _result(self, detail: str, *, reached: bool = True) -> SyncResult:
         return SyncResult(
@@ -100,6 +99,7 @@ class Cycle:
             tuple(self.steps),
             tuple(self.received),
             self.sent,
+            tuple(dict.fromkeys(self.decided)),
         )
 
     def _commit_all(self) -> None:
@@ -260,6 +260,7 @@ class Cycle:
         contents = self.repository.contents(blob for each in files for blob in (each.before, each.after))
         result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents), purged)
         self.conflicted |= result.conflicted
+        self.decided += result.decided
         new = [file for file in result.files.values() if file.blob is None]
         stored = dict(zip((file.path for file in new), self.repository.store([file.data for file in new]), strict=True))
         changes = [each for each in theirs_changed if not each.is_file]

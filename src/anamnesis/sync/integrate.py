@@ -51,12 +51,16 @@ class Side:
 
 @dataclass(slots=True)
 class Integration:
-    """The result for our files: those to remove, those to write, and whether both sides changed the same lines."""
+    """The result for our files: those to remove, those to write, and whether both sides changed the same text.
+
+    `decided` has a sentence for each other field that both sides changed.
+    """
 
     folders: set[str] = field(default_factory=set)  # paths that no file can have
     removed: set[str] = field(default_factory=set)
     files: dict[str, File] = field(default_factory=dict)
     conflicted: bool = False
+    decided: list[str] = field(default_factory=list)
 
     def put(self, file: File) -> None:
         """Add a file; under another name if its path is taken."""
@@ -123,6 +127,7 @@ def _merged(result: Integration, base: File | None, one: File | None, two: File 
             files.append(File(str(aside), render(merged.other).encode("utf-8")))
         if all(file.memory for file in files):  # a foreign line may refer to a line of ours (a YAML alias)
             result.conflicted |= len(files) > 1
+            result.decided += merged.decided
             return [*files]
     return _merged_texts(result, base, one, two)
 

@@ -321,6 +321,20 @@ class Repository:
             found.append(Difference(path, _blob(old_mode, old), _blob(new_mode, new)))
         return found
 
+    def versions_before(self, path: str) -> list[bytes]:
+        """The contents of a file that its current one was made from: those before the commit that wrote this one."""
+        if not self.has("HEAD", path):
+            return []
+        now = self.line("rev-parse", f"HEAD:{path}")
+        last = self.line(
+            "log", "-1", "--no-merges", "--format=%H", "--full-history", f"--find-object={now}", "--", path
+        )
+        if not last:
+            return []
+        output = self.git("log", "-z", "--format=", "--raw", "--no-abbrev", "--no-renames", last, "--", path)
+        blobs = [_blob(*words.split(" ")[1:4:2]) for words in split(output) if words.startswith(":")]
+        return [*self.contents(blobs).values()]
+
     def blocking(self, commit: str) -> list[Difference]:
         """The removal of each entry of a commit that has the name of a note type's folder and is no folder."""
         found = []

@@ -102,7 +102,7 @@ class Section(Listing):
                 from anamnesis.exchange.login import mark_told  # imports TLS and HTTP, which a login alone needs
 
                 mark_told(settings.home)
-            details = [done.git.detail, *([done.hub.detail] if done.hub else [])]
+            details = [done.git.detail, *([done.hub.detail] if done.hub else []), *done.decided]
             return "; ".join(dict.fromkeys(filter(None, details))) or "Synced."
 
         self.change(work, self._synced)

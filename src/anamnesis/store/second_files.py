@@ -1,0 +1,60 @@
+"""Settles two files of one id: they become one note if they say the same, else two notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from anamnesis.notes import SCOPES, Memory
+from anamnesis.notes.marks import with_marks
+from anamnesis.notes.merge import set_aside
+from anamnesis.store.files import NoteFile
+from anamnesis.store.ids import utcnow
+from anamnesis.store.problems import Problem
+from anamnesis.store.store import MemoryStore
+
+
+def says_the_same(one: Memory, other: Memory) -> bool:
+    """Whether two versions differ in nothing but their scope, times and marks."""
+    return _said(one) == _said(other)
+
+
+def is_needless(store: MemoryStore, problem: Problem) -> bool:
+    """Whether the second file of a note says nothing that its standing file does not say."""
+    standing, second = _pair(store, problem)
+    return bool(standing and second and says_the_same(standing, second))
+
+
+def settle(
+    store: MemoryStore, problem: Problem, is_included: Callable[[Memory, str], bool] = lambda *_: False
+) -> Memory | None:
+    """Move the second file of a note to the trash; first, give its text an id of its own unless the note has it.
+
+    A note in both trees stays the portable one, which other machines know. `is_included` tells whether the note, whose
+    path follows, was made from that version. Returns the new note, tagged as a conflict, if there is one.
+    """
+    with store._catalogue.alone():
+        standing, second = _files(store, problem)
+        first, other = standing and standing.memory, second and second.memory
+        if not (standing and second and first and other and first.id == other.id):
+            return None
+        if first.scope == SCOPES[1] and other.scope == SCOPES[0]:
+            standing, second, first, other = second, standing, other, first
+        is_one = says_the_same(first, other) or is_included(other, standing.path)
+        aside = None if is_one else store.put(set_aside(other))
+        step = store._files.discard(second.path, other, utcnow())
+        store._catalogue.save([], [second.path], lambda: [step])
+        return aside
+
+
+def _said(note: Memory) -> Memory:
+    return replace(with_marks(note, {}), scope="", updated_at="", newline="")
+
+
+def _files(store: MemoryStore, problem: Problem) -> tuple[NoteFile | None, NoteFile | None]:
+    return store._files.read(problem.owner), store._files.read(problem.path)
+
+
+def _pair(store: MemoryStore, problem: Problem) -> tuple[Memory | None, Memory | None]:
+    standing, second = _files(store, problem)
+    return standing and standing.memory, second and second.memory
