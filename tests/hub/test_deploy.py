@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -206,27 +205,13 @@ def test_the_image_runs_the_server_as_nobody_in_particular() -> None:
     parsed(yaml.safe_load(last["CMD"]))
 
 
-def test_the_image_is_built_from_this_source_on_a_base_and_with_libraries_that_are_pinned() -> None:
-    bases = {value.split()[0] for name, value in instructions() if name == "FROM"}
-    assert len(bases) == 1 and all(PINNED.fullmatch(base) for base in bases)
-    installs = re.findall(r"pip (?:install|wheel) (.*?)(?:&&|$)", "\n".join(v for _, v in instructions()), re.MULTILINE)
+def test_the_image_is_built_from_this_source_on_a_pinned_base_and_installs_nothing_without_its_hash() -> None:
+    bases = [value.split()[0] for name, value in instructions() if name == "FROM"]
+    assert PINNED.fullmatch(bases[0]) and {*bases[1:]} == {"python"}  # the first stage
+    installs = re.findall(r"pip install (.*)", "\n".join(value for _, value in instructions()))
     assert len(installs) == 2
     for each in installs:
         assert "--require-hashes" in each or ("--no-index" in each and "--no-deps" in each), each
-    copied = {path for name, value in instructions() if name == "COPY" for path in value.split()[:-1]} - {"."}
-    assert [path for path in copied if path.startswith("deploy/")] == ["deploy/constraints.txt"]
-
-
-def test_the_image_gets_what_its_build_needs_and_no_secret() -> None:
-    lines = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
-    assert lines[1] == "*"
-    kept = [line[1:] for line in lines if line.startswith("!")]
-    assert all([*ROOT.glob(each)] for each in kept)
-    assert [each for each in kept if each.startswith("deploy/")] == ["deploy/constraints.txt"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    shared = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
-    assert {"src", "README.md", "LICENSE", "pyproject.toml", "docs/completions", "docs/anamnesis.1"} <= {*kept}
-    assert all(each == "docs/anamnesis.1" or each.startswith("docs/completions/") for each in shared)
 
 
 @pytest.mark.parametrize("name", ["compose.yaml", "kubernetes.yaml", "Dockerfile", "secrets.sh", "owner.sql"])

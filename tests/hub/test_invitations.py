@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 from psycopg import errors
 from tests.hub.running import RunningHub, text_of
-from tests.hub.test_ui import Browser, as_json
+from tests.hub.test_ui import Browser
+from tests.hub.test_ui import _json as as_json
 from tests.postgres import KEY, Postgres
 
 from anamnesis.hub import accounts

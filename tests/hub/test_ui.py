@@ -125,9 +125,9 @@ def test_every_page_is_html_without_what_a_note_smuggles_and_json(enter: Any, pa
 
 def test_programs_get_the_same_with_their_token(hub: RunningHub) -> None:
     you = hub.user("you")
-    (found,) = [each for each in as_json(hub, you, "notes?q=plan")["notes"] if each["id"] == "PLAN"]
+    (found,) = [each for each in _json(hub, you, "notes?q=plan")["notes"] if each["id"] == "PLAN"]
     assert found["space"] == "core"
-    assert as_json(hub, Client(hub.url, ""), "notes")["error"]
+    assert _json(hub, Client(hub.url, ""), "notes")["error"]
 
 
 def test_a_stranger_sees_nothing_of_a_space(hub: RunningHub, enter: Any) -> None:
@@ -183,7 +183,7 @@ def test_notes_from_elsewhere_and_those_that_the_gate_sent_wait_for_a_review(hub
     }
     for id, fields in given.items():
         writer.put("core", id, text_of(id, title=f"About {id}", **fields))
-    assert [each["id"] for each in as_json(hub, writer, "review")["waiting"]] == ["TAGGED", "ORDERS", "FOREIGN"]
+    assert [each["id"] for each in _json(hub, writer, "review")["waiting"]] == ["TAGGED", "ORDERS", "FOREIGN"]
     you, mate = enter("you"), enter("mate")
     page = you.get("review").text
     assert "About FOREIGN" in page and "<b onclick" not in page and "mem0" in page
@@ -195,12 +195,12 @@ def test_notes_from_elsewhere_and_those_that_the_gate_sent_wait_for_a_review(hub
     assert you.send("review/notes/FOREIGN", space="core", decision="accept").status == 303
     assert writer("/v1/spaces/core/notes/FOREIGN").json["version"] == before
     assert you.send("review/notes/ORDERS", space="core", decision="reject").status == 303
-    assert [each["id"] for each in as_json(hub, writer, "review")["waiting"]] == ["TAGGED"]
-    of_mate = [each["id"] for each in as_json(hub, hub.user("mate"), "review")["waiting"]]
+    assert [each["id"] for each in _json(hub, writer, "review")["waiting"]] == ["TAGGED"]
+    of_mate = [each["id"] for each in _json(hub, hub.user("mate"), "review")["waiting"]]
     assert of_mate == ["TAGGED", "FOREIGN"], "one member's acceptance is not another's"
     assert mate.send("review/notes/FOREIGN", space="core", decision="accept").status == 303
     writer.put("core", "FOREIGN", text_of("FOREIGN", "Another text.", prov_source="import"), base=before)
-    assert "FOREIGN" in [each["id"] for each in as_json(hub, writer, "review")["waiting"]]
+    assert "FOREIGN" in [each["id"] for each in _json(hub, writer, "review")["waiting"]]
     assert writer("/v1/spaces/core/notes/ORDERS").json["text"] is None
 
 
@@ -238,7 +238,7 @@ def test_a_machine_is_let_in_by_its_code(hub: RunningHub, enter: Any) -> None:
 
 def test_ones_own_tokens_can_be_revoked_at_once(hub: RunningHub, enter: Any) -> None:
     you = enter("you")
-    tokens = as_json(hub, hub.user("you"), "tokens")["tokens"]
+    tokens = _json(hub, hub.user("you"), "tokens")["tokens"]
     for token in tokens:
         if not token["revoked"]:
             answer = you.send(f"tokens/{token['id']}/revoke")
@@ -246,7 +246,7 @@ def test_ones_own_tokens_can_be_revoked_at_once(hub: RunningHub, enter: Any) -> 
     assert you.get("").status == 303
 
 
-def as_json(hub: RunningHub, client: Client, page: str) -> Any:
+def _json(hub: RunningHub, client: Client, page: str) -> Any:
     import json
     import urllib.error
     import urllib.request

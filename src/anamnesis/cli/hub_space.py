@@ -89,7 +89,7 @@ def list_(database: str, as_json: bool) -> None:
 @space_command.command()
 @click.argument("name")
 @click.argument("members", nargs=-1, type=MEMBER, metavar="[USER:ROLE]...")
-@click.option("--remove", multiple=True, metavar="USER", help="End a membership; repeatable.")
+@click.option("--remove", multiple=True, metavar="USER", help="End a membership or an invitation; repeatable.")
 @hub_command
 def member(database: str, name: str, members: tuple[Member, ...], remove: tuple[str, ...], as_json: bool) -> None:
     """Add members to a space, give them other roles, or remove them. A member without an account gets one.
