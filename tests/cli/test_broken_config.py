@@ -114,6 +114,13 @@ def test_what_is_valid_beside_a_value_of_a_wrong_type_counts(anamnesis: Command)
     assert (found["sync_timeout"]["value"], found["gate"]["value"]) == ("30", "on")
 
 
+def test_a_dream_of_the_daemon_does_not_fall_back_to_defaults(anamnesis: Command) -> None:
+    refusal = f"anamnesis: {comma(config(anamnesis))} {CORRECT}\n"
+    done = anamnesis("dream", "--trigger", "idle")
+    assert (done.code, done.err) == (1, refusal)
+    assert anamnesis("dream").code == 0
+
+
 def test_a_hook_warns_and_does_not_fail_its_agent(anamnesis: Command) -> None:
     fault = comma(config(anamnesis)).rstrip(".")
     done = anamnesis("inject", stdin="{}")

@@ -66,7 +66,7 @@ def test_everything_is_removed_only_after_a_yes(user: User) -> None:
     planned = user.command("uninstall", "--everything", "--print")
     assert f"Would remove: {user.store}" in planned.err
     shown = user.answers("uninstall", "--everything", typed="y\nn\n")
-    assert "Removed from this machine:" in shown
+    assert "This removes from this machine:" in shown
     assert "https://***@host.example/notes.git (the git remote)" in shown
     assert all(folder.exists() for folder in folders)
     assert "mcpServers" in (user.home / ".claude.json").read_text()

@@ -70,7 +70,7 @@ def check_removable(settings: Settings) -> None:
 def confirm_removal(found: Sequence[Remain]) -> bool:
     """Show what is removed and what stays elsewhere, and ask."""
     folders = [each for each in found if each.folder]
-    click.echo("Removed from this machine:")
+    click.echo("This removes from this machine:")
     for each in folders:
         click.echo(f"  {each.line}")
     if elsewhere := [each for each in found if not each.folder]:
