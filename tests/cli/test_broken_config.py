@@ -69,7 +69,7 @@ def lost_link(file: Path) -> str:
 REMEDIES: dict[Callable[[Path], str], str] = {
     folder: "Something else is in its place: move that away.",
     loop: "It is a link that leads to itself: replace it.",
-    lost_link: "Check whether its disk is mounted.",
+    lost_link: "Check the path, and whether its disk is mounted.",
 }
 BREAKS = (comma, type_of_the_token, a_switch, a_list, nul, utf16, deep, folder, loop, lost_link)
 

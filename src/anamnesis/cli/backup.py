@@ -9,7 +9,7 @@ import click
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import print_json
-from anamnesis.errors import InvalidArgument, StoreUnavailable, Unwritable
+from anamnesis.errors import InvalidArgument, StoreUnavailable, Unwritable, explained
 from anamnesis.onboard.ledger import FOLDER as LEDGER_FOLDER
 from anamnesis.plural import counted
 from anamnesis.store.ids import utcnow
@@ -45,6 +45,8 @@ def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
             return
         saved = back_up(settings().home, _engram(), file)
     except OSError as error:
+        if not is_restoring and str(error.filename).startswith(str(settings().home)):
+            raise explained(error) from error
         place = error.filename or (settings().home if is_restoring else file)
         raise Unwritable(f"{place} cannot be written: {error.strerror or error}.") from error
     if as_json:
