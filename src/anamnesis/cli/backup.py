@@ -29,8 +29,9 @@ def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
     and the daemon may keep running. The file is as confidential as the notes, and may hold a token.
 
     `anamnesis backup restore FILE` verifies the file, then restores it into a home that does not exist yet; --replace
-    moves an existing home aside. The name of the machine, the launcher of the agents and the record of their changed
-    files are those of the existing home, never the saved ones. Restore only files that you saved yourself.
+    moves an existing home aside. The name of the machine, the launcher of the agents, and the records of their changed
+    files and of the service are those of the existing home, never the saved ones. Restore only files that you saved
+    yourself.
 
     JSON: {"file", "files", "databases", "bytes", "damaged"}; restore adds "moved_aside"
     """
