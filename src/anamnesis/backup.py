@@ -33,8 +33,8 @@ _LOCKS = ("memory/.git/anamnesis.lock", "exchange.lock", "store.lock")
 # Files that are derived from the notes, that belong to running processes, or that are no part of a memory.
 _DERIVED = ("index.db", "vectors.db", "sketches.db", "staged", "daemon.json", "bin", "sync.begun")
 _EXCLUDED_SUFFIXES = (".lock", ".tmp", "-wal", "-shm", "-journal")
-# The ledger of the agents' changed files, and the launcher that they start.
-_OF_A_MACHINE = ("backups", "bin")
+# The ledger of the agents' changed files, the launcher that they start, and the record of the daemon's service.
+_OF_A_MACHINE = ("backups", "bin", "service.json")
 # Folders that a person may store elsewhere, with a link in their place.
 _TREES = ("memory", "local", "trash")
 _SQLITE = b"SQLite format 3\0"
@@ -222,10 +222,12 @@ def _is_of_a_machine(name: str) -> bool:
 
 
 def _keep_of_this_machine(home: Path, restored: Path) -> None:
-    """Keep the ledger, the launcher and the name of the machine of an existing home, instead of the saved ones."""
+    """Keep what belongs to the machine of an existing home, and its name, instead of what was saved."""
     for name in _OF_A_MACHINE:
         if (home / name).is_dir():
             shutil.copytree(home / name, restored / name)
+        elif (home / name).is_file():
+            shutil.copy2(home / name, restored / name)
     take_machine_id(home, restored)
 
 

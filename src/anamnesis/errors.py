@@ -11,7 +11,7 @@ _REMEDIES = {
     errno.EPERM: "Its owner or the system does not allow it: change that, or ask its owner.",
     errno.EROFS: "Its disk is read-only: make it writable.",
     errno.ENOSPC: "Its disk is full: free some space.",
-    errno.ENOENT: "Check whether its disk is mounted.",
+    errno.ENOENT: "Check the path, and whether its disk is mounted.",
     errno.ENOTDIR: _IN_ITS_PLACE,
     errno.EISDIR: _IN_ITS_PLACE,
     errno.EEXIST: _IN_ITS_PLACE,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from anamnesis import __version__
 from anamnesis.config import Settings, resolve_settings
-from anamnesis.log import warn
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import McpServer, ServerTool
 from anamnesis.mcp.memory import search_memories
@@ -51,8 +50,11 @@ def run() -> None:
 
     exit_on_signals()
     settings = resolve_settings()
-    for sentence in settings.refused:
-        warn(sentence)
+    if refused := settings.refused:
+        from anamnesis.log import warn  # that a valid config.json does not need
+
+        for sentence in refused:
+            warn(sentence)
     with ExitStack() as opened:
         serve(_build(_open_once(settings, opened), settings), partial(_report, settings.home))
 

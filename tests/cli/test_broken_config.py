@@ -69,7 +69,7 @@ def lost_link(file: Path) -> str:
 REMEDIES: dict[Callable[[Path], str], str] = {
     folder: "Something else is in its place: move that away.",
     loop: "It is a link that leads to itself: replace it.",
-    lost_link: "Check whether its disk is mounted.",
+    lost_link: "Check the path, and whether its disk is mounted.",
 }
 BREAKS = (comma, type_of_the_token, a_switch, a_list, nul, utf16, deep, folder, loop, lost_link)
 
@@ -112,6 +112,13 @@ def test_what_is_valid_beside_a_value_of_a_wrong_type_counts(anamnesis: Command)
     found = {row["name"]: row for row in anamnesis("config", "list", "--json").json}
     assert (found["remote"]["value"], found["remote"]["source"]) == ("/srv/notes.git", "config.json")
     assert (found["sync_timeout"]["value"], found["gate"]["value"]) == ("30", "on")
+
+
+def test_a_dream_of_the_daemon_does_not_fall_back_to_defaults(anamnesis: Command) -> None:
+    refusal = f"anamnesis: {comma(config(anamnesis))} {CORRECT}\n"
+    done = anamnesis("dream", "--trigger", "idle")
+    assert (done.code, done.err) == (1, refusal)
+    assert anamnesis("dream").code == 0
 
 
 def test_a_hook_warns_and_does_not_fail_its_agent(anamnesis: Command) -> None:

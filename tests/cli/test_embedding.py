@@ -33,14 +33,16 @@ def texts(home: Path) -> int:
 def test_reindex_embeds_to_the_end_and_status_counts(anamnesis: Command) -> None:
     write(anamnesis, 3)
     assert anamnesis("status", "--json").json["embedded"] == 0
-    assert "0 of 3 notes are embedded: anamnesis reindex" in plain(anamnesis.on_terminal("status"))
+    assert "3 notes are found by words, and by meaning after the next searches" in plain(
+        anamnesis.on_terminal("status")
+    )
     assert anamnesis("reindex", "--json").json == {"indexed": 3, "embedded": 3, "unreadable_files": 0}
     assert anamnesis("status", "--json").json["embedded"] == 3
     assert "embedded\t3\n" in anamnesis("status").out
     write(anamnesis, 1)
-    assert "3 of 4 notes are embedded" in plain(anamnesis.on_terminal("status"))
+    assert "1 note is found by words, and by meaning after the next searches" in plain(anamnesis.on_terminal("status"))
     anamnesis("reindex")
-    assert "4 of 4 notes are embedded\n" in plain(anamnesis.on_terminal("status"))
+    assert "4 notes are found by meaning\n" in plain(anamnesis.on_terminal("status"))
 
 
 def test_an_interrupted_reindex_keeps_its_work_and_the_next_one_continues(anamnesis: Command) -> None:

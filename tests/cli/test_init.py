@@ -95,7 +95,8 @@ def test_init_sets_up_the_found_agents_and_uninstall_reverts_it(user: User) -> N
     assert subprocess.run([program, "--version"], check=True, capture_output=True).stdout.startswith(b"anamnesis")
     note = user.command("write", "Title", "body").out.strip()
     gone = user.command("uninstall")
-    assert (gone.code, gone.err) == (0, "")
+    left = f"Left: {user.store} (1 note, the settings and the agents' files before their changes)."
+    assert (gone.code, gone.err) == (0, f"anamnesis: {left}\n")
     assert len(gone.out.splitlines()) == 7
     assert user.files() == {}
     assert note in user.command("list").out
@@ -276,7 +277,8 @@ def test_init_shows_the_found_agents_and_asks(user: User) -> None:
     assert re.search(r"✓ +Claude Code .* as before", again)
     assert "trust" in again
     gone = user.answers("uninstall", typed="y\n")
-    assert "Your notes in ~/.anamnesis are unchanged." in gone
+    assert f"Left: {user.store} (0 notes, the settings" in gone
+    assert "Left: /srv/notes.git (the git remote)." in gone
     assert user.files() == {}
 
 

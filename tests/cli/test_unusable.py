@@ -110,3 +110,11 @@ def test_an_agent_is_told_which_path_cannot_be_used(tmp_path: Path) -> None:
         assert result["isError"]
         assert str(tmp_path / "home" / "memory") in json.dumps(result)
     server.end()
+
+
+def test_a_backup_and_engrams_verbs_name_what_they_cannot_read(anamnesis: Command) -> None:
+    anamnesis.home.mkdir()
+    for words in (["backup", str(anamnesis.folder / "b.zip")], ["engram", "stats"]):
+        done = closed(anamnesis, anamnesis.home, *words)
+        assert done.code == 1
+        assert f"{anamnesis.home}/engram.db cannot be used: Permission denied. Its permissions" in done.err

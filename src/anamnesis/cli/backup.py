@@ -9,7 +9,7 @@ import click
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import print_json
-from anamnesis.errors import InvalidArgument, StoreUnavailable, Unwritable
+from anamnesis.errors import InvalidArgument, StoreUnavailable, Unwritable, explained
 from anamnesis.onboard.ledger import FOLDER as LEDGER_FOLDER
 from anamnesis.plural import counted
 from anamnesis.store.ids import utcnow
@@ -29,8 +29,9 @@ def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
     and the daemon may keep running. The file is as confidential as the notes, and may hold a token.
 
     `anamnesis backup restore FILE` verifies the file, then restores it into a home that does not exist yet; --replace
-    moves an existing home aside. The name of the machine, the launcher of the agents and the record of their changed
-    files are those of the existing home, never the saved ones. Restore only files that you saved yourself.
+    moves an existing home aside. The name of the machine, the launcher of the agents, and the records of their changed
+    files and of the service are those of the existing home, never the saved ones. Restore only files that you saved
+    yourself.
 
     JSON: {"file", "files", "databases", "bytes", "damaged"}; restore adds "moved_aside"
     """
@@ -45,6 +46,8 @@ def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
             return
         saved = back_up(settings().home, _engram(), file)
     except OSError as error:
+        if not is_restoring and str(error.filename).startswith(str(settings().home)):
+            raise explained(error) from error
         place = error.filename or (settings().home if is_restoring else file)
         raise Unwritable(f"{place} cannot be written: {error.strerror or error}.") from error
     if as_json:

@@ -69,8 +69,9 @@ def command(ctx: click.Context, phase: str | None, dry_run: bool, trigger: str, 
     """
     if ctx.invoked_subcommand is not None:
         return
-    from anamnesis.dream.cycle import Stopped, dream, rehearse
+    from anamnesis.dream.cycle import BY_HAND, Stopped, dream, rehearse
 
+    settings(needs_config=trigger != BY_HAND)  # a daemon's dream must not fall back to defaults
     try:
         with open_memory() as vault, progress_bar("Looking at changed notes") as progress:
             outcome = (rehearse if dry_run else dream)(vault.notes, _options(vault.notes, phase, trigger, progress))

@@ -163,8 +163,10 @@ def _draw_state(status: _Status) -> None:
 
 
 def _embedding_line(embedded: int, total: int) -> str:
-    notes = f"{embedded:,} of {counted(total, 'note is', 'notes are')} embedded"
-    return notes if embedded == total else f"{notes}: anamnesis reindex, or the daemon, embeds the rest"
+    if embedded == total:
+        return f"{counted(total, 'note is', 'notes are')} found by meaning"
+    waiting = total - embedded
+    return f"{counted(waiting, 'note is', 'notes are')} found by words, and by meaning after the next searches"
 
 
 def _sync_line(sync: SyncState) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from anamnesis.cli.init_questions import agent_option, confirm, shortened
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, change_as_dict, print_diffs, print_refusals, refusal_as_dict
+from anamnesis.cli.remains import check_removable, confirm_removal, remains, remove
 from anamnesis.disk import locked
+from anamnesis.errors import InvalidArgument
 from anamnesis.onboard import machine
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.engram_installation import NAME as ENGRAM
@@ -26,12 +29,13 @@ from anamnesis.vault import find_engram as find_database
 
 @click.command()
 @agent_option("Only this agent; may be given again.")
+@click.option("--everything", is_flag=True, help="Also remove the notes and all else on this machine, for good.")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
 @click.option(
     "--print", "--dry-run", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing."
 )
 @as_json
-def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) -> None:
+def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: bool, as_json: bool) -> None:
     """Remove the MCP server and the hooks from the agents. The notes stay.
 
     A file that has not changed since `anamnesis init` gets its previous bytes back; from any other file, only our
@@ -41,29 +45,53 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
 
     On a terminal, the command asks first.
 
+    It names what it leaves: the home with notes, settings and backups, the git remote, the login at a hub. With
+    --everything, the folders on this machine are removed too, after a question; in a pipe, that needs --yes.
+
     \b
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
     JSON: {"written", "engram": {"database", "is_current"}, "changes": [{"file", "action", "agents", "diff"}],
-           "refusals": [{"file", "agents", "reason", "by_hand"}]}
+           "refusals": [{"file", "agents", "reason", "by_hand"}], "removed": [PATH], "left": [{"what", "place"}]}
     """
+    if everything and names:
+        raise click.UsageError("--everything removes all agents: leave out --agent.")
     names_to_remove = set(names or (*AGENTS, ENGRAM))
     plan = _plan(names_to_remove, Ledger(settings().home))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
+    left = [] if names else [*remains(settings())]
+    if everything and not only_print:
+        check_removable(settings())
+        if not (yes or is_asking):
+            raise InvalidArgument(
+                "A removal cannot be undone, and nobody can be asked here.", "Add --yes to remove all."
+            )
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
-    database = find_database(settings()) if ENGRAM in names_to_remove and not only_print else None
+    if is_asking and everything and not confirm_removal(left):
+        raise click.Abort
+    is_reconciling = ENGRAM in names_to_remove and not only_print and settings().home.is_dir()
+    database = find_database(settings()) if is_reconciling else None
     is_current = reconcile_engram(database) is not None if database else False
     if not only_print:
         plan = _remove(names_to_remove)
+    removed = [each for each in left if each.folder] if everything and not (only_print or plan.refusals) else []
+    remove(removed)
+    left = [each for each in left if each not in removed]
     if as_json:
         changes, refusals = map(change_as_dict, plan.changes), map(refusal_as_dict, plan.refusals)
         engram = {"database": str(database), "is_current": is_current} if database else None
         facts: dict[str, Any] = {"written": not only_print, "engram": engram}
-        print_json({**facts, "changes": list(changes), "refusals": list(refusals)})
+        facts |= {"changes": list(changes), "refusals": list(refusals), "removed": [each.place for each in removed]}
+        print_json({**facts, "left": [{"what": each.what, "place": each.place} for each in left]})
     else:
         _print(plan, only_print)
-        if database:
+        if database and database.exists():
             _print_engram(database, is_current)
+        for each in removed:
+            click.echo(f"anamnesis: Removed: {each.line}.", err=True)
+        for each in left:
+            verb = "Would remove" if everything and only_print and each.folder else "Left"
+            click.echo(f"anamnesis: {verb}: {each.line}.", err=True)
     sys.exit(1 if plan.refusals else 0)
 
 
@@ -84,8 +112,7 @@ def _print_engram(database: Path, is_current: bool) -> None:
 
 def _remove(names_to_remove: set[str]) -> Plan:
     home = settings().home
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with locked(home / "onboard.lock"):
+    with locked(home / "onboard.lock") if home.is_dir() else nullcontext():
         ledger = Ledger(home)
         return tear_down(_plan(names_to_remove, ledger), names_to_remove, ledger)
 
@@ -111,4 +138,3 @@ def _draw(plan: Plan) -> None:
         screen.draw("[green]✓[/] {}d  {}", action(change), shortened(change.file))
     if not plan.changes and not plan.refusals:
         screen.print("No agent has entries of anamnesis.")
-    screen.draw("Your notes in [bold]{}[/] are unchanged.", shortened(settings().home))

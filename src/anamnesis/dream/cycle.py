@@ -31,7 +31,7 @@ from anamnesis.dream.phases import PHASES, Look, find_in_notes, find_in_projects
 from anamnesis.dream.proposal import Proposal
 from anamnesis.dream.sketches import Sketches
 from anamnesis.dream.triage import Decisions, decide, most_changes
-from anamnesis.errors import LockHeld, NoteConflict, StoreUnavailable
+from anamnesis.errors import LockHeld, NoteConflict, StoreUnavailable, explained
 from anamnesis.notes import Memory
 from anamnesis.notes.authorship import is_edited_by_hand
 from anamnesis.store import MemoryStore, changeset
@@ -335,7 +335,9 @@ def alone(store: MemoryStore, timeout: float = 0) -> Iterator[None]:
             raise LockHeld("Another dream of this memory is running.", "Wait until it has ended.") from error
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except OSError as error:
+            raise explained(error) from error
+        except sqlite3.Error as error:
             raise StoreUnavailable(f"A dream cannot use its files in {store.root}: {error}.") from error
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anamnesis.errors import AnamnesisError, StoreUnavailable
+from anamnesis.errors import AnamnesisError, StoreUnavailable, explained
 from anamnesis.readonly import is_refused, is_writable, read_only_uri
 
 if TYPE_CHECKING:
@@ -178,5 +178,7 @@ def _patiently(action: Callable[[], T]) -> T:
 def _translated(path: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except OSError as error:
+        raise explained(error) from error
+    except sqlite3.Error as error:
         raise StoreUnavailable(f"{path} cannot be used now: {error}.", "Nothing in it was changed.") from error

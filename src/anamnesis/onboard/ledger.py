@@ -34,6 +34,7 @@ class Ledger:
     """The records under the store's root. An unreadable ledger counts as empty and is renamed."""
 
     def __init__(self, home: Path) -> None:
+        self.home = home
         self.folder = home / FOLDER
         self.path = self.folder / _NAME
         self.is_readable = True

@@ -44,7 +44,7 @@ def tear_down(plan: Plan, leaving: Collection[str], ledger: Ledger) -> Plan:
     """Apply a removal; returns the changed and the refused files."""
 
     def keep(change: Change) -> None:
-        if change.old is not None and not ledger.original(change.target, change.old):
+        if change.old is not None and ledger.home.is_dir() and not ledger.original(change.target, change.old):
             ledger.keep(change.target, change.old)
 
     done = apply(plan, keep)
