@@ -21,8 +21,8 @@ def says_the_same(one: Memory, other: Memory) -> bool:
 
 def is_needless(store: MemoryStore, problem: Problem) -> bool:
     """Whether the second file of a note says nothing that its standing file does not say."""
-    standing, second = _pair(store, problem)
-    return bool(standing and second and says_the_same(standing, second))
+    notes = [each.memory for each in _files(store, problem) if each and each.memory]
+    return len(notes) == 2 and says_the_same(*notes)
 
 
 def settle(
@@ -53,8 +53,3 @@ def _said(note: Memory) -> Memory:
 
 def _files(store: MemoryStore, problem: Problem) -> tuple[NoteFile | None, NoteFile | None]:
     return store._files.read(problem.owner), store._files.read(problem.path)
-
-
-def _pair(store: MemoryStore, problem: Problem) -> tuple[Memory | None, Memory | None]:
-    standing, second = _files(store, problem)
-    return standing and standing.memory, second and second.memory

@@ -53,6 +53,21 @@ def test_a_note_with_characters_that_forms_change_can_be_edited(editing: Daemon,
     assert Visitor(editing).data(f"/ui/notes/{note_id}")["note"]["body"] == saved
 
 
+def test_of_two_new_titles_the_form_shows_both_and_bodies_that_do_not_conflict_are_merged(editing: Daemon) -> None:
+    with MemoryStore(editing.home) as store:
+        store.put(Memory("rule", "semantic", "Always squash", "one\ntwo\nthree\n"))
+    fields = form(editing, "rule")
+    with MemoryStore(editing.home) as store:
+        store.update("rule", title="Squash before a release", body="ONE\ntwo\nthree\n")
+    typed = fields["base"].replace("Always squash", "Never force-push").replace("three", "THREE")
+    answer = post(editing, "/ui/notes/rule/edit", **fields, text=typed)
+    assert answer.status == 409
+    shown = html.unescape(answer.text)
+    assert "title: Never force-push" in shown
+    assert "title: Squash before a release" in shown
+    assert "ONE\ntwo\nTHREE\n" in shown
+
+
 def test_a_note_from_a_form_has_the_line_ends_of_other_notes(editing: Daemon) -> None:
     visitor = Visitor(editing)
     written = {"title": "New", "body": "one\r\ntwo", "type": "semantic", "project": "acme", "scope": "portable"}

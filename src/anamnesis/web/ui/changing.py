@@ -86,8 +86,8 @@ def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
         return NextPage(f"notes/{note_id}", "Saved.")
     mine, theirs = editing.parse_edited(note_id, text), parse(_as_sent(current))
     opened = parse(base)
-    title = editing.merged_edit(opened, mine, theirs).note.title  # the page shows the other title beside
-    both = editing.merged_edit(opened, mine, replace(theirs, title=title))
+    title = theirs.title if mine.title == opened.title else mine.title  # the page shows the other title beside
+    both = editing.merged_edit(opened, *(replace(each, title=title) for each in (mine, theirs)))
     merged = replace(both.note, body=both.note.body if both.other is None else _both_bodies(mine, theirs))
     compared = beside(text_of(mine), text_of(theirs))
     return ShownPage("edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared), 409)
