@@ -130,9 +130,9 @@ class _JsonText:
         """Whether a mark comes next, after blanks and commas."""
         blanks = 0
         while True:
-            blanks -= self._at
-            self._at = _BLANKS.match(self._text, self._at).end()  # type: ignore[union-attr]  it matches anywhere
-            blanks += self._at
+            if skipped := _BLANKS.match(self._text, self._at):
+                blanks += skipped.end() - self._at
+                self._at = skipped.end()
             if blanks > _MOST_BLANKS:
                 raise ValueError("It has too many blanks.")
             if self._at < len(self._text) or not self._grow(_CHUNK):
