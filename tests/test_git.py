@@ -291,3 +291,20 @@ class TestTimeout:
         with pytest.raises(GitFailed):
             git(repository, "fetch", "ssh://box/notes.git", as_user=True, timeout=120)
         assert is_running(int(started.read_text()))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no modes")
+def test_what_git_writes_is_for_its_owner_alone(tmp_path: Path) -> None:
+    """Whatever the caller's umask: the objects hold the texts of notes."""
+    before = os.umask(0)
+    try:
+        folder = tmp_path / "private"
+        folder.mkdir(mode=0o700)
+        git(folder, "init", "--quiet")
+        (folder / "note.md").write_text("text\n", "utf-8")
+        git(folder, "add", "note.md", variables=IDENTITY)
+        git(folder, "commit", "--quiet", "--message", "first", variables=IDENTITY)
+    finally:
+        os.umask(before)
+    modes = {path: path.stat().st_mode & 0o077 for path in (folder / ".git").rglob("*")}
+    assert modes and not any(modes.values()), {path: oct(mode) for path, mode in modes.items() if mode}

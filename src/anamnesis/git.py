@@ -42,6 +42,8 @@ _NEUTRAL = (
 _FOR_THE_NETWORK = ("GIT_SSH", "GIT_SSL", "GIT_PROXY", "GIT_ASKPASS", "GIT_HTTP", "GIT_CONFIG_GLOBAL")
 # Matches a line of git's trace that only an answer of the remote can cause.
 _ANSWER = lazy_pattern(rb"packet: +[\w./-]+< |<= Recv header")
+# Files that git writes, such as objects with the texts of notes, are for their owner alone.
+_PRIVATE = 0o077
 # Running processes: killed at exit, because a thread that waits for one may be abandoned.
 _running: set[subprocess.Popen[bytes]] = set()
 # The last line of git's message; an earlier one, by ssh or the network, has the reason.
@@ -139,6 +141,7 @@ def _start(
             stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
             stdout=output,
             stderr=errors,
+            umask=_PRIVATE if os.name == "posix" else -1,
             start_new_session=True,  # its children (ssh) have no terminal to prompt on, and are killed with it
         )
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +197,16 @@ def test_the_files_of_claude_mem_are_not_changed(here: Here) -> None:
     assert {path.name: path.read_bytes() for path in memory.path.parent.iterdir()} == before
     here.environ["CLAUDE_MEM_DATA_DIR"] = str(here.home / "nowhere")
     assert here.found("claude-mem") == []
+
+
+def test_columns_that_sqlite_would_compute_are_not_read(here: Here) -> None:
+    """Each doubles the one before it: the last would have more than any machine's memory."""
+    path = here.home / "crafted.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, c0 TEXT, next INTEGER AS (id + 1) STORED)")
+        db.execute("INSERT INTO notes (c0) VALUES ('0123456789')")
+        for number in range(60):
+            db.execute(f"ALTER TABLE notes ADD COLUMN c{number + 1} TEXT AS (c{number} || c{number}) VIRTUAL")
+        db.commit()
+    with open_read_only(path) as opened:
+        assert [*rows_of(opened, "notes")] == [{"id": 1, "c0": "0123456789", "next": 2}]

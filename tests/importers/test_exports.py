@@ -221,3 +221,22 @@ def test_paths_in_a_zip_are_not_followed(here: Here) -> None:
     before = set(here.home.rglob("*"))
     assert here.run_import("chatgpt", path).new == 1
     assert set(here.home.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b" " * 17_000_000, id="nothing else"),
+        pytest.param(b"[1," + b"\n" * 17_000_000 + b"2]", id="between two values"),
+    ],
+)
+def test_a_file_of_blanks_is_given_up(here: Here, content: bytes) -> None:
+    """A zip of 600 MB of them is small, and took a minute."""
+    path = zipped(here.home / "blank.zip", {"conversations.json": content})
+    assert "It has too many blanks." in here.run_import("chatgpt", path).problems[-1]
+
+
+def test_empty_lines_of_an_unpacked_file_count_too(here: Here) -> None:
+    blob = gzip.compress(b"\n" * 1_100_000)
+    path = zipped(here.home / "backup.zip", {"memories.json": "[]", "memories.jsonl.gz": blob})
+    assert "too large" in here.run_import("openmemory", path).problems[-1]

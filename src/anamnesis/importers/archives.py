@@ -14,13 +14,16 @@ from typing import IO, Any
 
 from anamnesis.importers.foreign_record import Unreadable
 from anamnesis.importers.machine import Machine
+from anamnesis.light import lazy_pattern
 
 _CHUNK = 1 << 20
 _LARGEST_MEMBER = 4 << 30
 _LARGEST_VALUE = 256 << 20
+# Blanks between two values; nobody writes so many, and a zip of them is small.
+_MOST_BLANKS = 16 << 20
 _MOST_MEMBERS = 50_000
 _MOST_ARCHIVES = 200
-_BLANKS = " \t\r\n,"
+_BLANKS = lazy_pattern(r"[ \t\r\n,]*+")
 
 # The errors of reading a damaged zip, disk or document.
 _UNREADABLE = (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile)
@@ -125,9 +128,13 @@ class _JsonText:
 
     def is_at(self, mark: str) -> bool:
         """Whether a mark comes next, after blanks and commas."""
+        blanks = 0
         while True:
-            while self._at < len(self._text) and self._text[self._at] in _BLANKS:
-                self._at += 1
+            if skipped := _BLANKS.match(self._text, self._at):
+                blanks += skipped.end() - self._at
+                self._at = skipped.end()
+            if blanks > _MOST_BLANKS:
+                raise ValueError("It has too many blanks.")
             if self._at < len(self._text) or not self._grow(_CHUNK):
                 return self._text.startswith(mark, self._at)
 
@@ -148,10 +155,14 @@ class _JsonText:
                 size *= 2
 
     def rest(self) -> str:
-        while self._grow(_CHUNK):
-            if len(self._text) > _LARGEST_VALUE:
+        parts, size = [self._text[self._at :]], 0
+        while data := self._stream.read(_CHUNK):
+            parts.append(self._decode(data))
+            size += len(parts[-1])
+            if size > _LARGEST_VALUE:
                 raise ValueError("It is too large.")
-        return self._text[self._at :]
+        self._text, self._at = "".join([*parts, self._decode(b"", True)]), 0
+        return self._text
 
     def whole(self) -> Any:
         try:

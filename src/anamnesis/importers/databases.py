@@ -53,13 +53,18 @@ def tables_of(db: sqlite3.Connection) -> set[str]:
 
 
 def rows_of(db: sqlite3.Connection, table: str) -> Iterator[Row | Unreadable]:
-    """The rows of a table with all its columns, in pages; no lock is held between pages."""
-    name, last = table.replace('"', '""'), -(2**63)
+    """The rows of a table with all its stored columns, in pages; no lock is held between pages.
+
+    A column that SQLite would compute is left out: in a crafted file that could take any time and memory.
+    """
+    name, last = _quoted(table), -(2**63)
     while True:
         try:
-            page = db.execute(
-                f'SELECT rowid AS "rowid of it", * FROM "{name}" WHERE rowid >= ? ORDER BY rowid LIMIT ?', (last, _PAGE)
-            ).fetchall()
+            # `hidden` is 2 for a virtual column and 1 for one of a virtual table.
+            listed = db.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden NOT IN (1, 2)", (table,))
+            columns = ", ".join(['rowid AS "rowid of it"', *(_quoted(column) for (column,) in listed)])
+            query = f"SELECT {columns} FROM {name} WHERE rowid >= ? ORDER BY rowid LIMIT ?"
+            page = db.execute(query, (last, _PAGE)).fetchall()
         except sqlite3.Error as error:
             yield Unreadable(f"the table {table}", f"{error}; the rows after {last:,} are not read.")
             return
@@ -68,3 +73,7 @@ def rows_of(db: sqlite3.Connection, table: str) -> Iterator[Row | Unreadable]:
         if len(page) < _PAGE:
             return
         last = page[-1][0] + 1
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

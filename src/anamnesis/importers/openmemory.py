@@ -18,6 +18,8 @@ from anamnesis.importers.pipeline import Importer
 _LINES, _TABLES = "memories.jsonl.gz", "memories.json"
 _LONGEST_LINE = 8 << 20
 _LARGEST = 1 << 30
+# What a line counts at least: a zip of a billion empty ones is small.
+_SHORTEST_LINE = 1024
 _KNOWN_FIELDS = ("id", "content", "created_at", "updated_at", "categories", "category_ids", "metadata", "state")
 
 
@@ -52,12 +54,11 @@ def _unpacked(name: str, stream: LimitedStream) -> Iterator[Entry | Unreadable]:
     with gzip.open(stream) as lines:
         number = 0
         while line := lines.readline(_LONGEST_LINE):
-            number, read = number + 1, read + len(line)
+            number, read = number + 1, read + max(len(line), _SHORTEST_LINE)
             if read > _LARGEST:
                 raise ValueError(f"{name} is too large.")
-            entry = decode_line(line)
-            if entry or line.strip():
-                yield entry or Unreadable(f"{name}, line {number:,}", "It is not a JSON object.")
+            if not line.isspace():
+                yield decode_line(line) or Unreadable(f"{name}, line {number:,}", "It is not a JSON object.")
 
 
 def _tables(name: str, stream: LimitedStream) -> Iterator[Entry | Unreadable]:
