@@ -54,8 +54,9 @@ def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool
     No session is told these notes before their review, except for imported ones in their project; searches find them.
     You accept a text: a note that somebody else changes waits again, and one that you edit is accepted. This holds on
     all of your machines, and not for your team. A teammate's note cannot be rejected, because it would be deleted for
-    the whole team: `--all --reject` skips it. A rejected note goes to the trash; `anamnesis restore ID` restores it. ID is that of a proposal or its beginning, or a note
-    as in `anamnesis show`; if it is a guess, the command asks first, as `anamnesis delete` does.
+    the whole team: `--all --reject` skips it. A rejected note goes to the trash; `anamnesis restore ID` restores it. ID
+    is that of a proposal or its beginning, or a note as in `anamnesis show`; if it is a guess, the command asks first,
+    as `anamnesis delete` does.
 
     \b
     In a pipe: id, where it came from or its kind, project or confidence, title or reason.
