@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from anamnesis.dream.dream_journal import shown
 from anamnesis.errors import InvalidArgument
 from anamnesis.history.diffs import diff, text_of
 from anamnesis.notes import Memory, as_dict
+from anamnesis.notes.foreign import Origin, shown_origin
 from anamnesis.plural import counted
 from anamnesis.review import accept, accept_all, check_reject, reject, waiting
 from anamnesis.store import MemoryStore
@@ -30,10 +31,15 @@ class _Items(NamedTuple):
 
     notes: Sequence[Memory]
     proposals: Sequence[SavedProposal]
+    origins: Mapping[str, Origin]
 
     def as_json(self) -> list[dict[str, Any]]:
         proposals = [shown(each.proposal, "review") for each in self.proposals]
-        return [*proposals, *(as_dict(note) for note in self.notes)]
+        return [*proposals, *(as_dict(note) | shown_origin(self.origins, note) for note in self.notes)]
+
+    def source(self, note: Memory) -> str:
+        """Where a note comes from."""
+        return self.origins[note.id].source if note.id in self.origins else note.machine_id
 
 
 @click.command()
@@ -85,7 +91,8 @@ def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool
 
 
 def _waiting(store: MemoryStore) -> _Items:
-    return _Items(waiting(store), reviewing.listed(store, date.today()))
+    found = waiting(store)
+    return _Items(found, reviewing.listed(store, date.today()), store.origins(found))
 
 
 def _named(store: MemoryStore, ids: Iterable[str], decision: str | None, yes: bool) -> _Items:
@@ -93,7 +100,7 @@ def _named(store: MemoryStore, ids: Iterable[str], decision: str | None, yes: bo
     proposals = {id: reviewing.proposal_named(store, id) for id in ids}
     verb = decision.capitalize() if decision else "Show"
     notes = resolve_notes(store, [id for id, proposal in proposals.items() if proposal is None], verb, yes)
-    return _Items(notes, [proposal for proposal in proposals.values() if proposal])
+    return _Items(notes, [proposal for proposal in proposals.values() if proposal], store.origins(notes))
 
 
 def _rejectable(store: MemoryStore, found: _Items, *, skip: bool) -> _Items:
@@ -141,7 +148,7 @@ def _print(found: _Items) -> None:
     for each in found.proposals:
         proposal = each.proposal
         print_lines([(proposal.key, proposal.kind, f"{proposal.confidence:.2f}", proposal.reason)])
-    print_lines([(note.id, note.machine_id, note.project, note.title) for note in found.notes])
+    print_lines([(note.id, found.source(note), note.project, note.title) for note in found.notes])
 
 
 def _draw(found: _Items) -> None:
@@ -161,7 +168,7 @@ def _draw(found: _Items) -> None:
         table = bare_table(Column("id", no_wrap=True), *folded, Column("what it says", ratio=1))
         for note in found.notes:
             says = Text.assemble((in_a_line(note.title), "bold"), f"\n{in_a_line(note.body[:_PREVIEW])}")
-            table.add_row(Text(note.id, "cyan"), note.machine_id, note.project, says)
+            table.add_row(Text(note.id, "cyan"), found.source(note), note.project, says)
         screen.print(table)
     total = len(found.notes) + len(found.proposals)
     hint = "; `anamnesis review ID` shows one, and `--accept`, `--reject` or `--later` decides" if total else ""
