@@ -134,3 +134,16 @@ def test_an_observation_and_its_note_have_one_history(anamnesis: Command) -> Non
     assert row
     assert (row.title, row.content, row.topic_key) == ("Plan", "first", "plan")
     assert [each["number"] for each in anamnesis("history", restored["id"], "--json").json] == [4, 3, 2, 1]
+
+
+def test_the_name_of_another_machine_is_shown_as_a_claim(anamnesis: Command) -> None:
+    written = anamnesis("write", "Mine", "From here.", "--json").json
+    anamnesis("sync")
+    place = next((anamnesis.home / "memory").rglob("*.md"))
+    other = place.read_text("utf-8").replace(written["id"], "OTHER").replace("machine_id: thinkpad", "machine_id: desk")
+    place.with_name("OTHER.md").write_text(other, "utf-8")
+    anamnesis("sync")
+    assert "claims" not in anamnesis("history", written["id"]).out
+    (shown,) = anamnesis("history", "OTHER", "--json").json
+    assert (shown["by"], shown["changed"].endswith(", claims to be from desk")) == ("thinkpad", True)
+    assert "claims to be from desk" in anamnesis("history", "OTHER").out

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from anamnesis.history.diffs import diff, summary, text_of
 from anamnesis.notes import Memory
+from anamnesis.notes.foreign import SOURCE as IMPORT
 
 # If several sources have the same version, the first of these is named.
 SOURCES = ("git", "now", "journal", "trash", "kept")
@@ -39,7 +40,15 @@ class Revision:
 
     @property
     def summary(self) -> str:
-        return summary(self.before.note if self.before else None, self.version.note)
+        was, now = self.before.note if self.before else None, self.version.note
+        changed = summary(was, now)
+        return f"{changed}, claims to be from {now.machine_id}" if now and self._is_claimed(was, now) else changed
+
+    def _is_claimed(self, was: Memory | None, now: Memory) -> bool:
+        """Whether this commit is of another machine than the one that the note names; imports name their program."""
+        is_new = was is None or was.machine_id != now.machine_id
+        is_others = self.version.by not in ("", now.machine_id)
+        return is_new and is_others and now.prov_source != IMPORT
 
     @property
     def diff(self) -> str:

@@ -29,8 +29,8 @@ from anamnesis.store.projects import names_of, refuse_ambiguous
 from anamnesis.store.question import Marks
 from anamnesis.store.shared_notes import Shared
 
-# What a tool may change of a note.
-CHANGEABLE = frozenset({"title", "body", "type", "project", "tags"})
+# What a tool may change of a note; `extra` has the mark of a hold, which only a tool's own code adds.
+CHANGEABLE = frozenset({"title", "body", "type", "project", "tags", "extra"})
 MACHINE = "hub"
 # Counting more notes takes longer than the page that says how many there are.
 _MOST_COUNTED = 10_000

@@ -25,9 +25,8 @@ def current() -> str:
 
 
 def agent() -> str:
-    """The name of the client whose message is being answered; "" if it has none."""
-    name = current().rpartition("/")[0]
-    return "" if name == _UNNAMED else name
+    """The name of the client whose message is being answered."""
+    return current().rpartition("/")[0]
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import Memory
+from anamnesis.plain import one_line
 
 # The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
 # mean nothing.
@@ -16,7 +17,7 @@ REVIEWED, TO_REVIEW = "reviewed", "to-review"
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
 _AGENT = "an agent's"
-_UNNAMED = ("unknown", "an-agent")
+_LONGEST_REASON = 100
 _CONFIDENCE = 0.5
 # The project of notes that are told in every project.
 _EVERYWHERE = "global"
@@ -89,12 +90,11 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
     `author` is the other member of a team who wrote it in a space, to which `projects` belong. No tags count: any tool
     can write them.
     """
-    is_held, agent = False, ""
+    is_held, reason = False, ""
     if note.extra:
-        from anamnesis.notes.marks import HELD, holding_agent, marks_of  # most notes have none
+        from anamnesis.notes.marks import HELD, marks_of  # most notes have none
 
-        is_held = HELD in (marks := marks_of(note))
-        agent = origin_name(holding_agent(marks.get(HELD, "")))
+        is_held, reason = HELD in (marks := marks_of(note)), marks.get(HELD, "")
     if author:
         is_held |= note.project == _EVERYWHERE or note.project not in projects
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
@@ -103,12 +103,17 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
         return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
     if not is_held:
         return None
-    return Origin(_AGENT if agent in _UNNAMED else f"{_AGENT} ({agent})", True, True, True)
+    return Origin(f"{_AGENT} note that {one_line(reason, _LONGEST_REASON)}", True, True, True)
 
 
 def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
     """The origin of a note that the user has accepted, or that `is_own` after all; None for an agent's."""
     return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
+
+
+def shown_origin(origins: Mapping[str, Origin], note: Memory) -> dict[str, Any]:
+    """The keys of a note in JSON that say that it is foreign; none for the user's own."""
+    return origins[note.id].shown() if note.id in origins else {}
 
 
 def as_foreign(note: Memory, origin: str) -> Memory:

@@ -44,7 +44,6 @@ _WORDS = {
 OUTDATED, CONTRADICTED, GONE = "outdated", "contradicted", "stale"
 
 _AFTER = "tags"
-_BY = ", by "
 # One or several ids that YAML reads as text unquoted: with at least one letter and no special character.
 _PLAIN = lazy_pattern(r"(?=[0-9]*+[A-Z])[0-9A-Z]{26}(?: [0-9A-Z]{26})*+")
 # A mark on one line. A value on the lines after its key was written by somebody else, and is left alone.
@@ -103,12 +102,7 @@ def without_link(note: Memory, name: str, *ids: str) -> Memory:
 
 def hold(reason: str, agent: str) -> str:
     """The value of the mark of a note of an agent that has to wait for a person."""
-    return f"{reason}{_BY}{agent or 'an agent'}"
-
-
-def holding_agent(value: str) -> str:
-    """The agent that the value of such a mark names; "" if none."""
-    return value.rpartition(_BY)[2] if _BY in value else ""
+    return f"{reason}, by {agent or 'an agent'}"
 
 
 def with_tag(note: Memory, tag: str) -> Memory:
