@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -76,14 +77,24 @@ def recently_received(store: MemoryStore, most: int) -> list[dict[str, Any]]:
     """The notes that sessions received last, by injection or recall, with the titles of those that still exist."""
     store.usage.take_in()
     events = store.usage.latest(("injected", "recalled"), most)
-    titles = store.ranking.headings([note_id for note_id, _ in events])
+    named = names_of(store, [note_id for note_id, _ in events])
     return [
         {
             "at": datetime.fromtimestamp(event.at, UTC).isoformat(),
             "kind": event.kind,
             "session": event.session,
             "id": note_id,
-            "title": titles.get(note_id, {}).get("title", ""),
+            **named[note_id],
         }
         for note_id, event in events
     ]
+
+
+def names_of(store: MemoryStore, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The titles of these notes, "" if there is none any more, and the origins of foreign ones."""
+    wanted = [*ids]
+    titles, origins = store.ranking.headings(wanted), store.origins(store.whole(wanted))
+    return {
+        id: {"title": titles.get(id, {}).get("title", ""), **(origins[id].shown() if id in origins else {})}
+        for id in wanted
+    }

@@ -187,7 +187,7 @@ def test_an_import_that_replaces_a_text_makes_its_note_foreign_again(two: Two) -
     assert [note.title for note in waiting(two.store)] == ["Theirs again"]
 
 
-def test_a_change_by_an_agent_here_is_no_review_and_its_text_needs_one(two: Two) -> None:
+def test_a_change_by_an_agent_here_is_no_review_and_its_text_waits_for_one(two: Two) -> None:
     imported(two, row())
     id = two.rows()[0].id
     two.agree()
@@ -196,6 +196,7 @@ def test_a_change_by_an_agent_here_is_no_review_and_its_text_needs_one(two: Two)
     assert [note.body for note in waiting(two.store)] == ["changed"]
     accept(two.store, only(two).id)
     two.agree()
+    assert waiting(two.store) == []
     observations.update(two.db, id, {"content": "changed again"})
     two.agree()
     assert [note.body for note in waiting(two.store)] == ["changed again"]

@@ -18,6 +18,7 @@ from anamnesis import review
 from anamnesis.dream import reviewing
 from anamnesis.dream.admitting import admit
 from anamnesis.dream.cycle import Options, dream
+from anamnesis.dream.dream_journal import report
 from anamnesis.dream.reflecting import by_rules, reflect, take
 from anamnesis.errors import AnamnesisError
 from anamnesis.notes import Memory, MemoryType
@@ -153,8 +154,9 @@ def test_dreams_change_no_note_of_the_user_because_of_an_unaccepted_one(tmp_path
         dream(store, Options(share=1.0))
         assert store.whole([own.id]) == [own] and not store.superseded_ids()
         review.accept(store, foreign.id)
-        dream(store, Options(share=1.0))
+        change = dream(store, Options(share=1.0)).change
         assert store.superseded_ids() == {own.id}
+        assert change and f"- {foreign.id} Deploy (imported from alice, reviewed)" in report(store, change)
 
 
 LINES = st.lists(st.sampled_from(["one", "two", "three", "four"]), min_size=1, max_size=4, unique=True)

@@ -130,10 +130,12 @@ def report(store: MemoryStore, change: changeset.Changeset) -> str:
     if "looked_at" in facts:
         looked = counted(facts["looked_at"], "episode" if change.kind == "reflection" else "changed note")
         lines += [f"Looked at {looked} in {facts['seconds']:.1f} s.", ""]
-    titles = {note.id: note.title for note in _named(store, change)}
+    named = _named(store, change)
+    titles = {note.id: one_line(note.title, _LONGEST_TITLE) for note in named}
+    titles |= {id: f"{titles[id]} ({origin.sentence})" for id, origin in store.origins(named).items()}
     for proposal in proposals(change):
         lines += [f"## {proposal['kind']} ({proposal['confidence']:.2f})", "", proposal["reason"], ""]
-        lines += [f"- {id} {one_line(titles.get(id, ''), _LONGEST_TITLE)}".rstrip() for id in proposal["notes"]]
+        lines += [f"- {id} {titles.get(id, '')}".rstrip() for id in proposal["notes"]]
         lines += [f"- → {id}" for id in proposal["after"] if id not in proposal["notes"]]
         lines.append("")
     if facts.get("waiting") or facts.get("review"):

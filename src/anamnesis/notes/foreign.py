@@ -111,11 +111,6 @@ def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
     return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
 
 
-def shown_origin(origins: Mapping[str, Origin], note: Memory) -> dict[str, Any]:
-    """The keys of a note in JSON that say that it is foreign; none for the user's own."""
-    return origins[note.id].shown() if note.id in origins else {}
-
-
 def as_foreign(note: Memory, origin: str) -> Memory:
     """The note as a foreign note."""
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]

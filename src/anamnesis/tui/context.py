@@ -126,5 +126,6 @@ def _rows(found: SessionContext) -> Iterable[tuple[str, Content]]:
         yield "", Content.styled("Injected lately", f"bold {drawing.MUTED}")
     for number, event in enumerate(found.log):
         age = f"{brief_age(event['at']):>5} "
-        title = drawing.line(event["title"] or event["id"])
+        origin = f"{event['origin']}: " if "origin" in event else ""
+        title = drawing.line(f"{origin}{event['title'] or event['id']}")
         yield f"log {event['id']} {number}", Content.assemble((age, drawing.MUTED), f"{event['kind']:<9}", title)

@@ -13,6 +13,7 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.deleted import deleted_notes
 from anamnesis.store.facets import links, named_notes
 from anamnesis.store.use_report import use_report
+from anamnesis.timeline import names_of
 from anamnesis.web.guard import PAGES
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.markdown import rendered
@@ -28,6 +29,8 @@ def _read(site: Site, request: PageRequest) -> Data:
     origin = store.origins([note]).get(note.id)
     related = store.related(note.id, k=_RELATED, warm=True)
     known = named_notes(store, named(note.body))
+    linked = links(store, note.id, note.title, known.values())
+    names = names_of(store, [link.id for link in linked])
 
     def address(name: str) -> str | None:
         return f"{PAGES}/notes/{known[name]}" if name in known else None
@@ -38,7 +41,7 @@ def _read(site: Site, request: PageRequest) -> Data:
         "html": str(rendered(note.body, address)),
         "marks": _marks(store, note),
         "turn": turn(site.lanes.connection(), note) if site.lanes.has_engram else None,
-        "links": [link._asdict() for link in links(store, note.id, note.title, known.values())],
+        "links": [link._asdict() | names[link.id] for link in linked],
         "related": [
             {"id": hit.memory.id, "title": hit.memory.title, "score": round(hit.score, 3), **hit.marks.shown()}
             for hit in related

@@ -67,14 +67,14 @@ def _of_session(store: MemoryStore, db: sqlite3.Connection | None, session: str)
 def _uses(store: MemoryStore, names: set[str]) -> list[Data]:
     store.usage.take_in()
     events = [event for name in names for event in store.usage.of_session(name)][:_MOST_TOLD]
-    titles = store.ranking.headings([note_id for note_id, _ in events])
+    named = timeline.names_of(store, [note_id for note_id, _ in events])
     return [
         {
             "at": datetime.fromtimestamp(event.at, UTC).isoformat(),
             "kind": "used",
             "how": event.kind,
             "id": note_id,
-            "title": titles.get(note_id, {}).get("title", ""),
+            **named[note_id],
         }
         for note_id, event in events
     ]
