@@ -31,7 +31,8 @@ clients: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.clients.play $(HOSTS) $(if $(LATEST),--latest) $(if $(RECORD),--record)
 
 # Random examples, again and again, until one fails. `make test` has the same tests, with fixed examples, and shorter:
-# eight processes write 100 notes each instead of 500 (tests/store/test_processes.py).
+# eight processes write 100 notes each instead of 500 (tests/store/test_processes.py), and the machines of the random run
+# do 200 things instead of 2,000, always the same ones (tests/hub_client/test_random_runs.py).
 hunt: $(VENV)/.installed-dev
 	while $(BIN)/pytest -n auto --hypothesis-profile=hunt; do :; done
 
