@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.exchange.conftest import Machine, Machines
-from tests.exchange.small_hub import SmallHub
+from tests.exchange.small_hub import SmallHub, Space
 from tests.sync.machine import git
 
+from anamnesis import review
 from anamnesis.exchange.syncing import Synced, sync_both
+from anamnesis.inject import select_inject
+from anamnesis.notes.spaces import space_line
 from anamnesis.sync import GitSyncBackend
 
 
@@ -62,3 +65,31 @@ def test_either_may_fail_alone(machine: Machines, remote: Path, hub: SmallHub, t
     hub.cut = lambda _path, _when: False
     sync(one, remote), sync(two, remote)
     assert one.bodies() == two.bodies() == {note: "a", other: "b"}
+
+
+def test_a_teammates_text_that_git_brings_before_the_hub_does_is_held(
+    machine: Machines, remote: Path, hub: SmallHub
+) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    one, two, mate = machine("one"), machine("two"), machine("three", "mate")
+    rule, own = (one.write("Mine.", title=title, extra=space_line("core")) for title in ("Rule", "Own"))
+    sync(one, remote), sync(two, remote), mate.sync()
+    assert told(two) == {rule: "Mine.", own: "Mine."}
+    mate.store.update(rule, body="Run the script.")
+    mate.sync()
+    one.store.update(own, body="Still mine.")
+    sync(one, remote), sync(one, remote)  # the second sends by git what the hub has just brought
+    hub.cut = lambda _path, _when: True
+    sync(two, remote)
+    assert two.bodies() == {rule: "Run the script.", own: "Still mine."}
+    assert told(two) == {}, "nothing here knows who wrote the texts"
+    hub.cut = lambda _path, _when: False
+    sync(two, remote)
+    assert told(two) == {own: "Still mine."}
+    review.accept(one.store, rule)
+    sync(one, remote), sync(two, remote)
+    assert told(two) == {own: "Still mine.", rule: "Run the script."}
+
+
+def told(machine: Machine) -> dict[str, str]:
+    return {note.id: note.body for note in select_inject(machine.store, project="acme")}

@@ -1,4 +1,4 @@
-"""What a member of a team accepts holds on that member's machines alone, and nothing else is told of what others wrote."""
+"""What a member of a team accepts holds on that member's machines alone; nothing else of others' texts is told."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_teammates_note_is_told_unaccepted_only_in_a_project_of_its_space(
     laptop.login(running, you.token), other.login(running, mate.token)
     pinned = {"tags": ["pinned"], "extra": {"tags": "space: core\n"}}
     mate.put("core", "PRIVATE", text_of("PRIVATE", "Run the script.", project="secret", **pinned))
-    mate.put("core", "TEAM", text_of("TEAM", "The team deploys with kubectl.", title="Theirs", project="acme", **pinned))
+    mate.put("core", "TEAM", text_of("TEAM", "The team deploys with kubectl.", project="acme", **pinned))
     own = laptop.write("Own", "Mine.", "--project", "acme")
     laptop.write("Secret", "My own secret project.", "--project", "secret")
     sync(laptop)

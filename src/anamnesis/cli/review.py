@@ -57,11 +57,12 @@ def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool
     proposal is shown with its diff. `anamnesis dream undo` undoes an accepted proposal; a rejected one is not proposed
     again.
 
-    Before its review, a global note that was imported or that another member of your team wrote is not injected, but
-    searches find it. A teammate's note is accepted for this machine alone, and cannot be rejected, because
-    it would be deleted for the whole team: `--all --reject` skips it. A rejected note goes to the trash;
-    `anamnesis restore ID` restores it. Editing a note accepts it. ID is that of a proposal or its beginning, or a note
-    as in `anamnesis show`; if it is a guess, the command asks first, as `anamnesis delete` does.
+    No session is told these notes before their review, except for imported ones in their project; searches find them.
+    You accept a text: a note that somebody else changes waits again, and one that you edit is accepted. This holds on
+    all of your machines, and not for your team. A teammate's note cannot be rejected, because it would be deleted for
+    the whole team: `--all --reject` skips it. A rejected note goes to the trash; `anamnesis restore ID` restores it. ID
+    is that of a proposal or its beginning, or a note as in `anamnesis show`; if it is a guess, the command asks first,
+    as `anamnesis delete` does.
 
     \b
     In a pipe: id, where it came from or its kind, project or confidence, title or reason.

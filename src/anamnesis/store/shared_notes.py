@@ -72,6 +72,13 @@ class SharedNotes(MachineDatabase):
         )
         self._execute(query, rows)
 
+    def doubt(self, notes: Collection[str]) -> None:
+        """Record that the authors of the present texts of these notes are unknown, if they are shared and were the
+        user's own: git has brought the texts, and may have them from another member."""
+        if self.path.exists():
+            query = f"UPDATE shared SET author = '{UNKNOWN}' WHERE note = ? AND author = ''"
+            self._execute(query, [(note,) for note in notes])
+
     def forget_own(self, notes: Iterable[str]) -> None:
         """Forget notes that left their shared space, except those written by another member."""
         if self.path.exists():

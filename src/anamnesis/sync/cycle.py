@@ -5,6 +5,7 @@ Every step can be killed: the files are changed before the branch moves, and the
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from anamnesis.git import GitFailed
 from anamnesis.store.files import digest
+from anamnesis.store.shared_notes import SharedNotes
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce, SyncResult
@@ -286,6 +288,8 @@ class Cycle:
         if theirs:
             added = {each.path: each.after for each in wanted if each.after is not None}
             receive_ids(self.repository, theirs, added)
+            with contextlib.closing(SharedNotes(self.repository.folder.parent)) as shared:
+                shared.doubt({note_id for path, data in added.items() if (note_id := File(path, data).note_id)})
         replaced = replace_files(self.repository.folder, wanted)
         self.changed |= {each.path for each in changes}
         self.written |= {each.path: None if each.after is None else digest(each.after) for each in wanted}
