@@ -251,3 +251,14 @@ def test_without_a_token_nobody_is_told_anything(hub: RunningHub) -> None:
         answer = HubClient(hub.url, token)("/mcp", message)
         assert answer.status == 401 and answer.headers["www-authenticate"] == "Bearer"
     assert hub.user("you")("/mcp").status == 405
+
+
+def test_a_note_of_ones_own_is_meant_by_its_id_whoever_else_writes_one_under_it(hub: RunningHub) -> None:
+    """Otherwise a member who knows the id would be told what is written next."""
+    you, writer = hub.user("you"), hub.user("writer", core="writer")
+    assert you.put("~you", "KNOWN", text_of("KNOWN", "Private."))["version"]
+    assert writer.put("core", "KNOWN", text_of("KNOWN", "Theirs.", updated_at="2027-01-01T00:00:00+00:00"))["version"]
+    assert "Private." in str(call(hub, you, "memory_get", id="KNOWN"))
+    call(hub, you, "memory_update", id="KNOWN", body="Private, and changed.")
+    assert "Private, and changed." in you("/v1/spaces/~you/notes/KNOWN").json["text"]
+    assert "Theirs." in you("/v1/spaces/core/notes/KNOWN").json["text"]

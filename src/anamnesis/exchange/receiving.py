@@ -34,6 +34,7 @@ _TREE = TREES["portable"]
 _MOST_ROUNDS = 20
 # The author of a version for which the hub names none.
 SOMEBODY = "somebody"
+CLAIMED = "Another member has a note with the same id in {}: yours stays as it is, and theirs is not received."
 PURGED = "It was purged here, and is being deleted at the hub."
 
 
@@ -167,6 +168,12 @@ class Receiver:
     ) -> Decision:
         decision = Decision(note)
         home = next((each for each in known.values() if each.is_here), None)
+        claims = self._claims(fresh, known)
+        for space in claims:
+            decision.postpone([space], CLAIMED.format(space))
+        fresh = {space: each for space, each in fresh.items() if space not in claims}
+        if not fresh:
+            return decision
         chosen = self._choose_space(fresh, known)
         if local and not local.is_portable:
             # Of a version that another machine wrote meanwhile, only the former number: the note does not include it.
@@ -182,6 +189,22 @@ class Receiver:
         else:
             self._write(decision, chosen, fresh, known, local)
         return decision
+
+    def _claims(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> list[str]:
+        """The shared spaces in which others have written a note with the id of one of the user's own.
+
+        It is no move of that note: the user, on whatever machine, has written no version there.
+        """
+        live = {space for space, each in known.items() if each.is_live and space not in fresh}
+        live |= {space for space, each in fresh.items() if each.text is not None}
+        if not any(self._is_personal(space) for space in live):
+            return []
+        new = [fresh[space] for space in live if space in fresh and not (space in known and known[space].is_live)]
+        return [each.space for each in new if not self._is_personal(each.space) and not self._has_written(each)]
+
+    def _has_written(self, version: Incoming) -> bool:
+        user = self.state.user
+        return version.author in ("", user) or user in self.client.authors(version.space, version.note)
 
     def _choose_space(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> str:
         """Choose the space whose version the local file holds, among those that the note stays in; "" if none."""

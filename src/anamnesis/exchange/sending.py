@@ -11,7 +11,7 @@ from itertools import islice
 
 from anamnesis.exchange.client import HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
 from anamnesis.exchange.local import Local, read_local, unreadable_ids
-from anamnesis.exchange.receiving import Receiver
+from anamnesis.exchange.receiving import CLAIMED, Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
@@ -68,7 +68,9 @@ class Sender:
         local = read_local(self.receiver.store, ids)
         origins = {origin for each in local.values() if each.memory and (origin := conflict_of(each.memory))}
         known = state.agreed({*ids, *origins})
-        waiting = {each.note: each for each in state.waiting() if each.note in ids and not each.missed}
+        queued = [each for each in state.waiting() if each.note in ids]
+        waiting = {each.note: each for each in queued if not each.missed}
+        claimed = {(each.note, each.space) for each in queued if each.reason == CLAIMED.format(each.space)}
         elsewhere = state.at_other_hubs(ids)
         held = unreadable_ids(self.receiver.store, [id for id in ids if id not in local and id in known])
         offers: list[_Offer] = []
@@ -85,6 +87,8 @@ class Sender:
             )
             if isinstance(planned, Waiting):
                 reasons.append(planned)
+            elif planned and (note_id, planned.change.space) in claimed:
+                reasons.append(Waiting(note_id, planned.change.space, CLAIMED.format(planned.change.space)))
             elif planned and self._is_due(planned, waiting.get(note_id)):
                 offers.append(planned)
             elif planned:

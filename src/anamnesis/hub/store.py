@@ -76,15 +76,16 @@ class HubStore:
         self._names = {held.id: held.name for held in caller.spaces.values()}
 
     def get(self, memory_id: str, *, space: str | None = None) -> SharedNote:
-        """A note by its id; where several spaces have one, the last changed."""
+        """A note by its id; where several spaces have one, the caller's own, else the last changed."""
         note = self.find(memory_id, space=space)
         if note is None:
             raise NoteNotFound(f"There is no note {memory_id} that you may see.", "memory_search finds notes.")
         return note
 
     def find(self, memory_id: str, *, space: str | None = None) -> SharedNote | None:
-        found = self._where("n.id = %(id)s", self._spaces(space), 1, id=check_id(memory_id))
-        return found[0] if found else None
+        found = self._where("n.id = %(id)s", self._spaces(space), _MOST_COUNTED, id=check_id(memory_id))
+        own = (each for each in found if each.space == self.caller.personal)  # else any member could take its place
+        return next(own, found[0] if found else None)
 
     def hits(
         self,
@@ -287,10 +288,11 @@ class HubStore:
         return {note.id: note.version for note in reversed(found)}
 
     def live(self, ids: Iterable[str]) -> builtins.list[SharedNote]:
-        """Those of the notes that are neither hidden nor superseded; of several with one id, the last changed."""
+        """Those of the notes that are neither hidden nor superseded; of several with one id, as in `find`."""
         wanted = [*ids]
         condition = f"n.id = ANY (%(ids)s) AND NOT n.hidden AND {_NOT_SUPERSEDED}"
         found = self._where(condition, self._spaces(None), _MOST_COUNTED, ids=wanted)
+        found.sort(key=lambda note: note.space != self.caller.personal)
         return [*{note.id: note for note in reversed(found)}.values()]
 
     def superseding(self, ids: Iterable[str]) -> dict[str, str]:
