@@ -139,11 +139,14 @@ def _folders(store: MemoryStore) -> Iterator[Finding]:
 
 
 def _times(store: MemoryStore) -> Iterator[Finding]:
-    """Times in the future, before which no later edit counts as newer."""
-    if ids := faults.in_the_future(store):
-        some = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-        fault = f"{counted(len(ids), 'note has', 'notes have')} a time in the future: {some}."
-        yield Finding(str(store.root), fault, "Set the clock of its machine, and the times: anamnesis edit ID")
+    """Times in the future. `edit` keeps them, as it never dates a note before its former version."""
+    ids = faults.in_the_future(store)
+    file = store.file(ids[0]) if ids else None
+    if file:
+        fault = f"{counted(len(ids), 'note has', 'notes have')} a time in the future."
+        fix = f"Set the clock of this machine if it is wrong; else correct the times in {file.path}"
+        more = "." if len(ids) == 1 else f", and those of {counted(len(ids) - 1, 'other note')}."
+        yield Finding(file.path, fault, fix + more)
 
 
 def _dreams(store: MemoryStore) -> Iterator[Finding]:
