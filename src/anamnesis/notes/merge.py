@@ -12,6 +12,7 @@ from anamnesis.notes.marks import LINKS, mark_values, with_marks
 from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory, without_ticking
 from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.notes.ulid import derived_id
+from anamnesis.plain import one_line
 
 CONFLICT_TAG = "conflict"
 _LINK = "conflict_of"
@@ -20,6 +21,7 @@ _LINK_LINE = re.compile(rf"^{_LINK}: *(\S+) *\n", re.MULTILINE)
 # Fields that must be unique on each machine, so the copy of a conflicting version does not have them.
 _IDENTITY = ("sync_id", "topic_key")
 _ABSENT = object()
+_LONGEST_VALUE = 60
 Fields = dict[str, EngramValue]
 
 # The fields with a single value. If both sides changed one, the note gets the newer's.
@@ -122,7 +124,7 @@ def _values(note: Memory) -> dict[str, object]:
 
 
 def _shown(value: object) -> str:
-    return "nothing" if value in ("", None) else f"`{value}`"
+    return "nothing" if value in ("", None) else f"`{one_line(str(value), _LONGEST_VALUE)}`"
 
 
 def _merged_marks(base: Memory | None, one: Memory, two: Memory) -> dict[str, str]:
