@@ -53,8 +53,8 @@ class Forker:
         atexit.register(self.close)
 
     def close(self) -> None:
-        self._control.close()  # tells it to end
-        self._process.communicate()
+        with self._control, self._process:
+            self._process.kill()
 
     def run(
         self, command: Sequence[str | bytes], given: bytes, folder: Path, environment: dict[str, str]
@@ -141,8 +141,6 @@ def _serve(control: socket.socket) -> None:
         children += 1
         while children and os.waitpid(-1, os.WNOHANG)[0]:
             children -= 1
-    for _ in range(children):
-        os.wait()
 
 
 def _wait_for_command(ends: list[int]) -> NoReturn:
