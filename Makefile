@@ -3,18 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check tests browser clients hunt packages constraints bench docs pictures clean
+.PHONY: run test check style types tests browser clients hunt packages constraints bench docs pictures clean
 
 run: $(VENV)/.installed
 	$(BIN)/anamnesis daemon
 
 test: check tests
 
+# mypy needs one processor for most of a minute; the others go on beside it.
 check: $(VENV)/.installed-dev
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync style types
+
+style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types:
+	$(BIN)/mypy
 
 tests: $(VENV)/.installed-dev browser
 	$(BIN)/pytest -n auto

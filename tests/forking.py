@@ -1,4 +1,4 @@
-"""Runs `python -m anamnesis` in processes that are forked from one which has imported it already.
+"""Runs the program in processes that are forked from one which has imported it already.
 
 Each call is a process of its own, with its own arguments, environment, folder and streams, as if it had been started;
 only the interpreter's start and the imports, most of the time of a short command, happen once. What the start itself
@@ -17,16 +17,17 @@ import json
 import os
 import pkgutil
 import resource
-import runpy
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import anamnesis
+from anamnesis.entry import main
 
 # Decided when an interpreter starts.
 _OF_THE_START = ("PYTHON", "LANG", "LC_")
@@ -52,15 +53,15 @@ class Forker:
         atexit.register(self.close)
 
     def close(self) -> None:
-        self._control.close()  # tells it to end
-        self._process.communicate()
+        with self._control, self._process:
+            self._process.kill()
 
     def run(
-        self, arguments: tuple[str, ...], given: bytes, folder: Path, environment: dict[str, str]
+        self, command: Sequence[str | bytes], given: bytes, folder: Path, environment: dict[str, str]
     ) -> tuple[int, bytes, bytes]:
-        """The exit status and the output of `anamnesis` with these arguments."""
+        """The exit status and the output of the command."""
         request = {
-            "arguments": [os.fsencode(each).hex() for each in arguments],
+            "command": [os.fsencode(each).hex() for each in command],
             "environment": environment,
             "folder": str(folder),
             "memory": resource.getrlimit(resource.RLIMIT_AS),
@@ -112,11 +113,11 @@ def _forker(environment: tuple[tuple[str, str], ...]) -> Forker:
 
 
 def run(
-    arguments: tuple[str, ...], given: bytes, folder: Path, environment: dict[str, str]
+    command: Sequence[str | bytes], given: bytes, folder: Path, environment: dict[str, str]
 ) -> tuple[int, bytes, bytes]:
-    """The exit status and the output of `python -m anamnesis` with these arguments."""
+    """The exit status and the output of a command: the program, by any name, and its arguments."""
     of_the_start = {name: value for name, value in environment.items() if name.startswith(_OF_THE_START)}
-    return _forker(tuple(sorted(of_the_start.items()))).run(arguments, given, folder, environment)
+    return _forker(tuple(sorted(of_the_start.items()))).run(command, given, folder, environment)
 
 
 def _serve(control: socket.socket) -> None:
@@ -140,8 +141,6 @@ def _serve(control: socket.socket) -> None:
         children += 1
         while children and os.waitpid(-1, os.WNOHANG)[0]:
             children -= 1
-    for _ in range(children):
-        os.wait()
 
 
 def _wait_for_command(ends: list[int]) -> NoReturn:
@@ -160,17 +159,17 @@ def _wait_for_command(ends: list[int]) -> NoReturn:
     _run_command(**request)
 
 
-def _run_command(arguments: list[str], environment: dict[str, str], folder: str, memory: tuple[int, int]) -> NoReturn:
+def _run_command(command: list[str], environment: dict[str, str], folder: str, memory: tuple[int, int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
     resource.setrlimit(resource.RLIMIT_AS, memory)
     os.chdir(folder)
     sys.path.insert(0, folder)
-    sys.argv = ["anamnesis", *(os.fsdecode(bytes.fromhex(each)) for each in arguments)]
+    sys.argv = [os.fsdecode(bytes.fromhex(each)) for each in command]
     status = 1
     try:
-        runpy.run_module("anamnesis", run_name="__main__", alter_sys=True)
+        main()
         status = 0
     except SystemExit as exit:
         if exit.code is None or isinstance(exit.code, int):

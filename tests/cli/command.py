@@ -14,7 +14,11 @@ from typing import Any
 
 from tests import forking
 
+import anamnesis
 from anamnesis.store import MemoryStore
+
+# The name of the program that is run by `python -m anamnesis`.
+MAIN = str(Path(anamnesis.__file__).with_name("__main__.py"))
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Command:
 
     def __call__(self, *arguments: str, stdin: str | bytes = b"", **variables: str) -> Done:
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        code, out, err = forking.run(arguments, given, self.folder, self._environment(variables))
+        code, out, err = forking.run((MAIN, *arguments), given, self.folder, self._environment(variables))
         return Done(code, out.decode(), err.decode())
 
     def on_terminal(self, *arguments: str, typed: str = "", **variables: str) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import forking
+
 
 @dataclass(frozen=True)
 class Done:
@@ -38,16 +40,9 @@ class Program:
         }
 
     def __call__(self, *arguments: str | bytes, stdin: str = "", **variables: str) -> Done:
-        done = subprocess.run(
-            [self.path, *arguments],
-            input=stdin.encode(),
-            capture_output=True,
-            cwd=self.folder,
-            env=self.environment(variables),
-            timeout=60,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+        command = (str(self.path), *arguments)
+        code, out, err = forking.run(command, stdin.encode(), self.folder, self.environment(variables))
+        return Done(code, out.decode(), err.decode())
 
     def environment(self, variables: dict[str, str]) -> dict[str, str]:
         return {name: value for name, value in {**self.variables, **variables}.items() if value}
