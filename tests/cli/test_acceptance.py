@@ -25,7 +25,7 @@ def imported(anamnesis: Command, text: str = RULE, name: str = "Rule") -> str:
     folder.mkdir()
     (folder / f"{name}.md").write_text(f"# {name}\n\n{text}\n")
     assert anamnesis("import", "markdown", str(folder), "--project", "global").code == 0
-    return next(each["id"] for each in listed(anamnesis) if text in each["body"])
+    return str(next(each["id"] for each in listed(anamnesis) if text in each["body"]))
 
 
 def listed(anamnesis: Command) -> list[dict[str, Any]]:

@@ -173,6 +173,7 @@ def test_an_erased_note_is_gone_with_all_versions_and_machines_are_told(run: Run
         you = hub.user("you", core="writer")
         you.put("core", "N1", text_of("N1", "Unspeakable one.", supersedes="N0"))
         you.put("core", "N1", text_of("N1", "Unspeakable two."), base=1)
+        assert "N1" in you("/v1/accepted", {"accepted": f"N1 {'0' * 32} 1 accepted\n"}).json["accepted"]
         assert refused(run("erase", "note", "core", "N9", "-y")).startswith("There is no note 'N9' in 'core'.")
         assert said(run("erase", "note", "core", "N1", "-y", "--thoroughly", "--json"))["version"] == 3
         (told,) = you.sync(core=2)["core"]["changes"]
@@ -185,6 +186,7 @@ def test_an_erased_note_is_gone_with_all_versions_and_machines_are_told(run: Run
             "at": "",
             "erased": True,
         }
+        assert "N1" not in you("/v1/accepted", {}).json["accepted"]
         assert you("/v1/spaces/core/notes/N1/versions/1").status == 404
         assert you.put("core", "N1", text_of("N1", "Again."), base=2)["conflict"]["erased"] is True
     with administrator(hub_url) as db:

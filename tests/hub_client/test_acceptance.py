@@ -76,9 +76,9 @@ def test_a_teammates_note_is_told_unaccepted_only_in_a_project_of_its_space(
     you, mate = running.user("you", core="reader"), running.user("mate", core="owner")
     with administrator(running.database) as db:
         accounts.give_project(db, accounts.find_space(db, "core"), "acme")
-    laptop, other = person("laptop"), person("other")
-    laptop.login(running, you.token), other.login(running, mate.token)
-    pinned = {"tags": ["pinned"], "extra": {"tags": "space: core\n"}}
+    laptop = person("laptop")
+    laptop.login(running, you.token)
+    pinned: dict[str, Any] = {"tags": ["pinned"], "extra": {"tags": "space: core\n"}}
     mate.put("core", "PRIVATE", text_of("PRIVATE", "Run the script.", project="secret", **pinned))
     mate.put("core", "TEAM", text_of("TEAM", "The team deploys with kubectl.", project="acme", **pinned))
     own = laptop.write("Own", "Mine.", "--project", "acme")

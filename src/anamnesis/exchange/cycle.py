@@ -76,9 +76,9 @@ class Cycle:
         """Ask for the authors of notes of which they are not known here, because the record of them was lost."""
         receiver = self.receiver
         for each in receiver.store.shared.unknown():
-            if each.space in receiver.spaces and receiver.spaces[each.space].role:
-                author = receiver.other_author(receiver.client.authors(each.space, each.note))
-                receiver.store.shared.record([each._replace(author=author)])
+            is_visible = each.space in receiver.spaces and receiver.spaces[each.space].role
+            if is_visible and (authors := receiver.client.authors(each.space, each.note)):
+                receiver.store.shared.record([each._replace(author=receiver.other_author(authors))])
 
     def _catch_up(self) -> None:
         """Fetch the current versions of notes that an earlier exchange could not receive."""
