@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 
 from anamnesis.hub.database import administrator
 from anamnesis.hub.refusal import TooMany
-from anamnesis.hub.sharing import SMALL_BYTES, Sharing
+from anamnesis.hub.sharing import MOST_BODY_BYTES, SMALL_BYTES, Sharing
 
 MADE_UP = "anh_" + "x" * 43
 
@@ -130,3 +130,27 @@ def test_a_member_of_an_earlier_request_is_not_let_in_with_a_revoked_token(runni
         db.execute("UPDATE anamnesis.tokens SET revoked = now()")
     assert you("/v1/changes", {"machine": "desk", "changes": []}).status == 401
     assert Client(running.url, you.token)("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}).status == 401
+
+
+def test_the_bodies_of_all_members_together_take_a_limited_room_and_small_ones_none() -> None:
+    async def crowd() -> tuple[list[str], list[str]]:
+        sharing, began = Sharing(10), list[str]()
+        ends = {f"member {number}": asyncio.Event() for number in range(14)}
+
+        async def send(member: str, size: int) -> None:
+            async with sharing.room(member, size):
+                began.append(member)
+                await ends[member].wait()
+
+        sent = [asyncio.create_task(send(member, MOST_BODY_BYTES)) for member in ends]
+        small = asyncio.create_task(send("member 13", SMALL_BYTES))
+        await asyncio.sleep(0)
+        first = [*began]
+        for end in ends.values():
+            end.set()
+        await asyncio.gather(small, *sent)
+        return first, began
+
+    first, began = asyncio.run(crowd())
+    assert first == [*(f"member {number}" for number in range(12)), "member 13"]
+    assert sorted(began[13:]) == ["member 12", "member 13"]
