@@ -115,6 +115,7 @@ class MemoryStore(NoteReader):
 
         with contextlib.suppress(StoreUnavailable), self._catalogue.alone():
             carry_over(self)
+            self._catalogue.refresh_folders(again=True)  # the new file has changed its folder
 
     @cached_property
     def usage(self) -> Usage:
