@@ -203,6 +203,18 @@ def test_a_change_by_an_agent_here_is_no_review_and_its_text_waits_for_one(two: 
     assert only(two).prov_source == "import"
 
 
+def test_a_client_of_engram_tells_no_held_note_by_moving_it_to_a_project(two: Two) -> None:
+    imported(two, row())
+    id = two.rows()[0].id
+    two.agree()
+    observations.update(two.db, id, {"project": "acme"})
+    two.agree()
+    assert only(two).project == "acme"
+    assert select_inject(two.store, project="acme") == []
+    accept(two.store, only(two).id)
+    assert [note.title for note in select_inject(two.store, project="acme")] == ["Prefer tabs"]
+
+
 def test_a_rejected_note_does_not_come_back_with_the_same_import(two: Two) -> None:
     imported(two, row())
     two.agree()

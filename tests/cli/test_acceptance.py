@@ -70,6 +70,17 @@ def test_no_tool_and_no_tag_accepts_a_note_and_none_takes_an_acceptance_back(ana
     assert "another script" not in told(anamnesis) and waiting(anamnesis) == [note]
 
 
+def test_no_tool_tells_a_held_note_by_moving_it_to_a_project(anamnesis: Command) -> None:
+    note = imported(anamnesis)
+    call(anamnesis, "serve", tool="memory_update", id=note, project="acme")
+    assert RULE not in told(anamnesis) and waiting(anamnesis) == [note]
+    call(anamnesis, "serve", tool="memory_update", id=note, project="global", tags=["pinned"])
+    call(anamnesis, "serve", tool="memory_update", id=note, project="acme")
+    assert RULE not in told(anamnesis) and waiting(anamnesis) == [note]
+    assert anamnesis("review", note, "--accept").code == 0
+    assert RULE in told(anamnesis)
+
+
 def test_a_person_who_edits_a_note_has_accepted_it(anamnesis: Command) -> None:
     note = imported(anamnesis)
     editor = anamnesis.folder / "editor"

@@ -30,7 +30,7 @@ from anamnesis.notes import (
     utc_time,
     writable,
 )
-from anamnesis.notes.foreign import as_foreign
+from anamnesis.notes.foreign import SOURCE, as_foreign
 from anamnesis.notes.orders import held_by
 from anamnesis.notes.redaction import redact_all
 from anamnesis.project import GLOBAL
@@ -160,7 +160,8 @@ def noted(
     told = _told(note)
     fields = {name: value for name in _KEPT if told[name] != (value := getattr(shown, name))}
     unknown = {name: value for name, value in note.engram.items() if name not in told}
-    return held_by(_CLIENT, over, replace(note, engram={**fields, **unknown}))
+    was_held = over is not None and over.prov_source == SOURCE and over.project == GLOBAL
+    return held_by(_CLIENT, over, replace(note, engram={**fields, **unknown}), was_held=was_held)
 
 
 def fingerprint(row: Observation) -> bytes:

@@ -243,7 +243,8 @@ def update_tool(store: OpenStore, fields: Mapping[str, Message]) -> Tool:
 
         memory = store()
         before = memory.get(id)
-        after = held_by(agent(), before, replace(before, **given))
+        origin = memory.origins([before]).get(id) if "project" in given else None
+        after = held_by(agent(), before, replace(before, **given), was_held=origin is not None and origin.is_held)
         if after.extra == before.extra:
             changed = memory.update(id, **given)
         else:

@@ -18,6 +18,7 @@ from anamnesis.plain import bare_lines
 
 RUNS, CONCEALS, REVEALS = "runs downloaded code", "keeps something from the user", "touches credentials"
 ORDERS, PINS = "gives orders to all projects", "is pinned for all projects"
+MOVED = "was held where it was before"
 # The project of notes that every session gets.
 _GLOBAL = "global"
 _SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
@@ -63,9 +64,14 @@ def why_dangerous(text: str) -> str:
     return REVEALS if any(_has(each, words.REVEALED_WORDS) and _reveals(each) for each in parts) else ""
 
 
-def held_by(agent: str, before: Memory | None, note: Memory) -> Memory:
-    """The note that an agent has made of another one, or anew: with a mark if it has to wait for a person."""
+def held_by(agent: str, before: Memory | None, note: Memory, *, was_held: bool = False) -> Memory:
+    """The note that an agent has made of another one, or anew: with a mark if it has to wait for a person.
+
+    A note that `was_held` in its project for its origin stays held in another one.
+    """
     reason = why_held(note)
+    if before and was_held and note.project != before.project:
+        return note if HELD in marks_of(note) else with_mark(note, HELD, hold(reason or MOVED, agent))
     if not reason:
         return note
     if (
