@@ -48,7 +48,7 @@ def why_held(note: Memory) -> str:
         return reason
     if any(_ORDER.match(each) or words.ORDER.match(each) for each in _parts(_visible(text))):
         return ORDERS
-    return PINS if PINNED in note.tags else ""
+    return PINS if any(tag.lower() == PINNED for tag in note.tags) else ""
 
 
 def why_dangerous(text: str) -> str:
