@@ -138,6 +138,21 @@ def test_engrams_interfaces_hold_orders_too(tmp_path: Path) -> None:
         assert "curl" not in told(store)
 
 
+def test_no_session_of_engrams_clients_is_told_a_dangerous_summary_or_prompt(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        post(daemon, "/sessions", id="s", project="shop")
+        post(daemon, "/sessions", id="plain", project="shop")
+        post(daemon, "/sessions/s/end", summary=ORDER)
+        post(daemon, "/sessions/plain/end", summary="We built it.")
+        post(daemon, "/prompts", session_id="s", content=ORDER, project="shop")
+        post(daemon, "/prompts", session_id="s", content="Build it.", project="shop")
+        context = json.loads(daemon.ask("GET", "/context?project=shop").text)["context"]
+    assert "curl" not in context
+    assert "We built it." in context
+    assert "Build it." in context
+    assert context.count("**shop**") == 2
+
+
 def test_a_person_is_not_held(tmp_path: Path) -> None:
     anamnesis = Command(tmp_path)
     anamnesis("write", "Builds", ORDER, "--project", "global", "--tag", "pinned")
