@@ -305,8 +305,10 @@ def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Messa
 
     kinds = redacted_kinds(given, note)
     alike = resembling(store, note) if given.keys() & {"title", "body"} else []
-    more = {"redacted": kinds, "resembles": _named(store, alike), "held": _waits(note)}
     (written,) = _fields(store, [note])
+    more = {"redacted": kinds, "resembles": _named(store, alike)}
+    if written.get("unreviewed"):
+        more["held"] = _waits(note)
     return fitted([written | {name: value for name, value in more.items() if value}])[0]
 
 

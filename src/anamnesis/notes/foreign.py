@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
-from anamnesis.notes.record import Memory
+from anamnesis.notes.record import EVERYWHERE, Memory
 from anamnesis.plain import one_line
 
 # The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
@@ -19,8 +19,6 @@ SOURCE = "import"
 _AGENT = "an agent's"
 _LONGEST_REASON = 100
 _CONFIDENCE = 0.5
-# The project of notes that are told in every project.
-_EVERYWHERE = "global"
 _NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
 
@@ -96,10 +94,10 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 
         is_held, reason = HELD in (marks := marks_of(note)), marks.get(HELD, "")
     if author:
-        is_held |= note.project == _EVERYWHERE or note.project not in projects
+        is_held |= note.project == EVERYWHERE or note.project not in projects
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:
-        is_held |= note.project == _EVERYWHERE
+        is_held |= note.project == EVERYWHERE
         return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
     if not is_held:
         return None
