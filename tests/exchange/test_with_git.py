@@ -91,5 +91,28 @@ def test_a_teammates_text_that_git_brings_before_the_hub_does_is_held(
     assert told(two) == {own: "Still mine.", rule: "Run the script."}
 
 
+def test_the_copy_of_a_conflict_with_a_teammates_text_stays_the_teammates(
+    machine: Machines, remote: Path, hub: SmallHub
+) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    one, two, mate = machine("one"), machine("two"), machine("three", "mate")
+    rule = one.write("Mine.", title="Rule", extra=space_line("core"))
+    sync(one, remote), sync(two, remote), mate.sync()
+    mate.store.update(rule, title="Run the script.")
+    mate.sync()
+    sync(one, remote), sync(one, remote)
+    hub.cut = lambda _path, _when: True
+    two.store.update(rule, title="A rule.")
+    sync(two, remote)
+    assert {note.title for note in two.store.list()} == {"A rule.", "Run the script."}
+    hub.cut = lambda _path, _when: False
+    for each in (two, one, two):
+        sync(each, remote)
+    for each in (one, two):
+        (copy,) = [note for note in each.store.list() if note.title == "Run the script."]
+        assert each.store.origins([copy])[copy.id].is_held
+        assert copy.id not in told(each)
+
+
 def told(machine: Machine) -> dict[str, str]:
     return {note.id: note.body for note in select_inject(machine.store, project="acme")}

@@ -109,6 +109,15 @@ def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
     return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
 
 
+def as_held(note: Memory) -> Memory:
+    """An agent's note that earlier releases tagged for a review, with the mark of a hold; any other as it is."""
+    if TO_REVIEW not in note.tags or REVIEWED in note.tags:
+        return note
+    from anamnesis.notes.marks import HELD, marks_of, with_mark  # most notes have none
+
+    return note if HELD in marks_of(note) else with_mark(note, HELD, "An agent wrote it for your review.")
+
+
 def as_foreign(note: Memory, origin: str) -> Memory:
     """The note as a foreign note."""
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]
