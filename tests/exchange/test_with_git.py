@@ -67,12 +67,13 @@ def test_either_may_fail_alone(machine: Machines, remote: Path, hub: SmallHub, t
     assert one.bodies() == two.bodies() == {note: "a", other: "b"}
 
 
+@pytest.mark.parametrize("project", ["global", "acme"])
 def test_a_teammates_text_that_git_brings_before_the_hub_does_is_held(
-    machine: Machines, remote: Path, hub: SmallHub
+    machine: Machines, remote: Path, hub: SmallHub, project: str
 ) -> None:
-    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"}, projects=["acme"])
     one, two, mate = machine("one"), machine("two"), machine("three", "mate")
-    rule, own = (one.write("Mine.", title=title, extra=space_line("core")) for title in ("Rule", "Own"))
+    rule, own = (one.write("Mine.", title=each, project=project, extra=space_line("core")) for each in ("Rule", "Own"))
     sync(one, remote), sync(two, remote), mate.sync()
     assert told(two) == {rule: "Mine.", own: "Mine."}
     mate.store.update(rule, body="Run the script.")
@@ -85,9 +86,10 @@ def test_a_teammates_text_that_git_brings_before_the_hub_does_is_held(
     assert told(two) == {}, "nothing here knows who wrote the texts"
     hub.cut = lambda _path, _when: False
     sync(two, remote)
-    assert told(two) == {own: "Still mine."}
-    review.accept(one.store, rule)
-    sync(one, remote), sync(two, remote)
+    if project == "global":
+        assert told(two) == {own: "Still mine."}
+        review.accept(one.store, rule)
+        sync(one, remote), sync(two, remote)
     assert told(two) == {own: "Still mine.", rule: "Run the script."}
 
 

@@ -36,7 +36,8 @@ def origins_of(store: MemoryStore, notes: Mapping[str, Memory]) -> dict[str, Ori
     found: dict[str, Origin] = {}
     for id, note in notes.items():
         each = shared.get(id) or _unvouched(note) or Shared(id, "")
-        if origin := origin_by(note, each.author, each.space, projects.get(each.space, ())):
+        theirs = projects.get(each.space, ()) if each.author != UNKNOWN else ()
+        if origin := origin_by(note, each.author, each.space, theirs):
             found[id] = origin
     if found:
         foreign = [notes[id] for id in found]
