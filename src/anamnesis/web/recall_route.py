@@ -92,7 +92,9 @@ def _question(body: bytes) -> Question:
     arguments = checked(f"POST {PATH}", _PARAMETERS, {} if given is None else given)
     own = {name: arguments.pop(name) for name in Question._fields if name in arguments}
     own["k"] = at_least_zero("k", own["k"])
-    wanted = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
+    wanted: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()
+    }
     return Question(wanted=Filter(**wanted), **own)
 
 
