@@ -118,6 +118,6 @@ def test_an_engram_db_that_is_too_old_is_named_by_status_and_doctor(anamnesis: C
     assert (status.code, status.json["bridge"]) == (0, None)
     assert status.json["bridge_fault"].startswith(reason)
     assert f"bridge\tfault\t{reason}" in anamnesis("status").out
-    assert "Run engram once to migrate first" in plain(anamnesis.on_terminal("status"))
+    assert "Run engram once to migrate first" in " ".join(plain(anamnesis.on_terminal("status")).split())
     (fault,) = anamnesis("doctor", "--json").json["faults"]
     assert fault["fault"].startswith(reason)

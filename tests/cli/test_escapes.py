@@ -167,6 +167,8 @@ CASES: list[list[str]] = [
     ["logout"],
     ["space"],
     ["space", "--json"],
+    ["space", "accept", HOSTILE],
+    ["space", "decline", HOSTILE],
     ["hub", HOSTILE],
     ["hub", "init", "--database", HOSTILE],
     ["hub", "migrate", "--database", HOSTILE],

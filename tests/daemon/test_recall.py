@@ -156,7 +156,9 @@ def test_the_client_returns_the_daemons_ranking(daemon: Daemon, ids: dict[str, s
 
 def test_every_part_of_a_question_and_of_an_answer_arrives(tmp_path: Path) -> None:
     """Whatever is added to them."""
-    wanted = Filter("p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030", "laptop", ("id",))
+    wanted = Filter(
+        "p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030", "laptop", ("id",), ("o",)
+    )
     question = Question("q", wanted, 3, "meaning", explain=True, at_hand="p", like="id", warm=True)
     assert all(getattr(wanted, each.name) != each.default for each in fields(Filter))
     assert all(value != Question._field_defaults.get(name) for name, value in question._asdict().items())

@@ -34,14 +34,16 @@ class Machine:
         origin = ["git", "remote", "add", "origin", "git@example.com:acme/shop.git"]
         subprocess.run(origin, cwd=self.project, check=True)
 
-    def anamnesis(self, *arguments: str) -> str:
-        return self.run(["anamnesis", *arguments])
+    def anamnesis(self, *arguments: str, messages: int = 0) -> str:
+        return self.run(["anamnesis", *arguments], messages=messages)
 
-    def run(self, command: list[str], stdin: str = "") -> str:
+    def run(self, command: list[str], stdin: str = "", messages: int = 0) -> str:
+        """The results of a command that succeeds, and prints this many lines of messages."""
         done = subprocess.run(
             command, input=stdin, env=self.variables, cwd=self.project, capture_output=True, text=True, check=False
         )
-        assert (done.returncode, done.stderr) == (0, ""), f"{command}: {done.stdout}{done.stderr}"
+        said = len(done.stderr.splitlines())
+        assert (done.returncode, said) == (0, messages), f"{command}: {done.stdout}{done.stderr}"
         return done.stdout
 
     def hooks(self, event: str, **facts: str) -> str:

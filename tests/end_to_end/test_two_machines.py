@@ -48,8 +48,8 @@ def test_a_note_is_synced_and_edited_on_both_sides_without_loss(machines: tuple[
     assert shown[0] == shown[1]
     assert len(json.loads(shown[0])) == 2
 
-    # An uninstall restores the agents' files and keeps the notes.
-    lap.anamnesis("uninstall")
+    # An uninstall restores the agents' files, and says that it keeps the notes and the remote.
+    lap.anamnesis("uninstall", messages=2)
     assert not (lap.home / ".claude" / "settings.json").exists()
     assert not (lap.home / ".claude.json").exists()
     assert lap.anamnesis("list", "--json") == shown[0]

@@ -73,6 +73,10 @@ FILTERS: dict[str, dict[Any, Callable[[str, Memory], bool]]] = {
     "machine": {"desk-lib": lambda _, note: note.machine_id == "desk-lib"},
     "since": {"2026-11-02T00:00:00+00:00": lambda _, note: note.updated_at >= "2026-11-02"},
     "until": {"2026-11-02T00:00:00+00:00": lambda _, note: note.updated_at < "2026-11-02"},
+    "others": {
+        (): lambda _, note: note.prov_source != "import",
+        (NOTES[0][1].id,): lambda _, note: note.prov_source != "import" and note.id != NOTES[0][1].id,
+    },
     "ids": {tuple(note.id for _, note in NOTES[::5]): lambda space, note: (space, note) in NOTES[::5]},
 }
 # Parameters that are no filters.

@@ -137,7 +137,7 @@ BAD: dict[str, dict[str, Any]] = {
     "of another issuer": {"iss": "https://other.example"},
     "expired": {"exp": time.time() - 600},
     "that never ends": {"exp": None},
-    "not yet valid": {"nbf": time.time() + 600},
+    "not yet valid": {"nbf": time.time() + 86_400},
     "of nobody": {"sub": None},
     "of somebody unknown": {"sub": "nobody"},
     "of somebody whose name differs in its case": {"sub": "You"},

@@ -27,7 +27,7 @@ def changed_at(*versions: Memory) -> str:
     After the clock was set back, an edit would else count as older than what it replaces, and lose a merge.
     """
     times = (time for each in versions for time in (each.created_at, each.updated_at))
-    return max(utcnow(), *(time for time in times if time.endswith("+00:00")))  # other texts are no times
+    return max([utcnow(), *(time for time in times if time.endswith("+00:00"))])  # other texts are no times
 
 
 class UlidMaker:

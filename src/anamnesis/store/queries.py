@@ -68,7 +68,7 @@ class Filter:
     until: str | None = None
     machine: str | None = None
     ids: tuple[str, ...] | None = None
-    others: tuple[str, ...] | None = None
+    others: tuple[str, ...] | None = None  # teammates' notes, which are left out, and so are imports
 
     def __post_init__(self) -> None:
         for name, allowed in (("type", TYPES), ("scope", SCOPES), ("source", SOURCES)):

@@ -30,6 +30,7 @@ _PARAMETERS = parameters(
     since=optional(text("Only notes changed since this time.")),
     until=optional(text("Only notes changed before this time.")),
     ids=optional(texts("Only these notes, by their ids.")),
+    others=optional(texts("Only notes that were not imported, without these.")),
     k=MOST,
     mode=MODE,
     explain=yes_or_no("Add the reasons for each score.", default=False),
@@ -91,10 +92,10 @@ def _question(body: bytes) -> Question:
     arguments = checked(f"POST {PATH}", _PARAMETERS, {} if given is None else given)
     own = {name: arguments.pop(name) for name in Question._fields if name in arguments}
     own["k"] = at_least_zero("k", own["k"])
-    tags, names = tuple(arguments.pop("tags")), tuple(arguments.pop("names"))
-    ids = arguments.pop("ids")
-    wanted = Filter(tags=tags, names=names, ids=None if ids is None else tuple(ids), **arguments)
-    return Question(wanted=wanted, **own)
+    wanted: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()
+    }
+    return Question(wanted=Filter(**wanted), **own)
 
 
 def _as_dict(hit: Ranked) -> dict[str, Any]:

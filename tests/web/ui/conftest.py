@@ -85,7 +85,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     assert daemon.stop() == (0, "")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with started() as opened:
         yield opened
