@@ -40,8 +40,9 @@ def apply_change(store: MemoryStore, note: Memory, changes: dict[str, Any], *, e
     changed = store.update(note.id, expected=note, **changes)
     if edits:
         record_edit(store, note, changed)
-        if text_of(changed) != text_of(note):
-            _accept(store, note, changed)
+    is_typed = edits and (changed.title, changed.body) != (note.title, note.body)
+    if is_typed or (text_of(changed) != text_of(note) and store.accepted.of([note])):
+        _accept(store, note, changed)
     return changed
 
 

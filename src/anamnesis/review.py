@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anamnesis.errors import InvalidArgument
+from anamnesis.errors import InvalidArgument, NoteConflict
 from anamnesis.notes import Memory
-from anamnesis.notes.acceptance import ACCEPTED, WITHDRAWN
+from anamnesis.notes.acceptance import ACCEPTED, WITHDRAWN, text_of
 from anamnesis.notes.foreign import SOURCE
 from anamnesis.notes.marks import HELD
 from anamnesis.store import MemoryStore
@@ -28,12 +28,15 @@ def waiting(store: MemoryStore) -> list[Memory]:
     return sorted(notes, key=lambda note: (note.updated_at, note.id), reverse=True)
 
 
-def accept(store: MemoryStore, note_id: str) -> Memory:
+def accept(store: MemoryStore, note_id: str, seen: str = "") -> Memory:
     """Accept the present text of a note, so that it is injected like any other; its origin stays in it.
 
-    This holds on all machines of the user, until somebody else changes the text.
+    This holds on all machines of the user, until somebody else changes the text. If the digest of the text that the
+    user has `seen` is given, no other text is accepted.
     """
     note = _waiting(store, note_id)
+    if seen not in ("", text_of(note).digest):
+        raise NoteConflict(f"The note {note_id} has changed since you saw it.", "Read it again before you accept it.")
     store.decide([note], ACCEPTED)
     return note
 

@@ -81,6 +81,22 @@ def test_no_tool_tells_a_held_note_by_moving_it_to_a_project(anamnesis: Command)
     assert RULE in told(anamnesis)
 
 
+def test_a_note_accepted_in_a_project_is_told_in_all_projects_only_if_a_person_moves_it(anamnesis: Command) -> None:
+    note = imported(anamnesis)
+    assert anamnesis("move", note, "--project", "shop").code == 0
+    assert waiting(anamnesis) == [note], "a person who moves a note has not read it"
+    assert anamnesis("review", note, "--accept").code == 0
+    answer = json.loads(call(anamnesis, "serve", tool="memory_update", id=note, project="global"))
+    assert answer["unreviewed"] and answer["held"]
+    assert RULE not in told(anamnesis) and waiting(anamnesis) == [note]
+    call(anamnesis, "serve", tool="memory_update", id=note, project="shop")
+    assert waiting(anamnesis) == []
+    assert anamnesis("move", note, "--project", "global").code == 0
+    assert RULE in told(anamnesis) and waiting(anamnesis) == []
+    answer = json.loads(call(anamnesis, "serve", tool="memory_update", id=note, tags=["tools"]))
+    assert not {"unreviewed", "held"} & answer.keys()
+
+
 def test_a_person_who_edits_a_note_has_accepted_it(anamnesis: Command) -> None:
     note = imported(anamnesis)
     editor = anamnesis.folder / "editor"

@@ -67,12 +67,13 @@ def test_either_may_fail_alone(machine: Machines, remote: Path, hub: SmallHub, t
     assert one.bodies() == two.bodies() == {note: "a", other: "b"}
 
 
+@pytest.mark.parametrize("project", ["global", "acme"])
 def test_a_teammates_text_that_git_brings_before_the_hub_does_is_held(
-    machine: Machines, remote: Path, hub: SmallHub
+    machine: Machines, remote: Path, hub: SmallHub, project: str
 ) -> None:
-    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"}, projects=["acme"])
     one, two, mate = machine("one"), machine("two"), machine("three", "mate")
-    rule, own = (one.write("Mine.", title=title, extra=space_line("core")) for title in ("Rule", "Own"))
+    rule, own = (one.write("Mine.", title=each, project=project, extra=space_line("core")) for each in ("Rule", "Own"))
     sync(one, remote), sync(two, remote), mate.sync()
     assert told(two) == {rule: "Mine.", own: "Mine."}
     mate.store.update(rule, body="Run the script.")
@@ -85,10 +86,34 @@ def test_a_teammates_text_that_git_brings_before_the_hub_does_is_held(
     assert told(two) == {}, "nothing here knows who wrote the texts"
     hub.cut = lambda _path, _when: False
     sync(two, remote)
-    assert told(two) == {own: "Still mine."}
-    review.accept(one.store, rule)
-    sync(one, remote), sync(two, remote)
+    if project == "global":
+        assert told(two) == {own: "Still mine."}
+        review.accept(one.store, rule)
+        sync(one, remote), sync(two, remote)
     assert told(two) == {own: "Still mine.", rule: "Run the script."}
+
+
+def test_the_copy_of_a_conflict_with_a_teammates_text_stays_the_teammates(
+    machine: Machines, remote: Path, hub: SmallHub
+) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    one, two, mate = machine("one"), machine("two"), machine("three", "mate")
+    rule = one.write("Mine.", title="Rule", extra=space_line("core"))
+    sync(one, remote), sync(two, remote), mate.sync()
+    mate.store.update(rule, title="Run the script.")
+    mate.sync()
+    sync(one, remote), sync(one, remote)
+    hub.cut = lambda _path, _when: True
+    two.store.update(rule, title="A rule.")
+    sync(two, remote)
+    assert {note.title for note in two.store.list()} == {"A rule.", "Run the script."}
+    hub.cut = lambda _path, _when: False
+    for each in (two, one, two):
+        sync(each, remote)
+    for each in (one, two):
+        (copy,) = [note for note in each.store.list() if note.title == "Run the script."]
+        assert each.store.origins([copy])[copy.id].is_held
+        assert copy.id not in told(each)
 
 
 def told(machine: Machine) -> dict[str, str]:

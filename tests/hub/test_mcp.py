@@ -262,3 +262,15 @@ def test_a_note_of_ones_own_is_meant_by_its_id_whoever_else_writes_one_under_it(
     call(hub, you, "memory_update", id="KNOWN", body="Private, and changed.")
     assert "Private, and changed." in you("/v1/spaces/~you/notes/KNOWN").json["text"]
     assert "Theirs." in you("/v1/spaces/core/notes/KNOWN").json["text"]
+
+
+@pytest.mark.parametrize("own_is_newer", [True, False])
+def test_a_note_under_the_id_of_ones_own_is_not_shown_as_ones_own(hub: RunningHub, own_is_newer: bool) -> None:
+    you, writer = hub.user("you"), hub.user("writer", core="writer")
+    id, times = f"TAKEN{int(own_is_newer)}", ("2026-01-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00")
+    earlier, later = times if own_is_newer else times[::-1]
+    assert writer.put("core", id, text_of(id, "Marmot of theirs.", "Marmot", updated_at=earlier))["version"]
+    assert you.put("~you", id, text_of(id, "Marmot of mine.", "Marmot", updated_at=later))["version"]
+    for answer in (call(hub, you, "memory_search", query="marmot"), call(hub, you, "memory_list")):
+        (theirs,) = [note for note in answer["result"] if (note["id"], note["space"]) == (id, "core")]
+        assert theirs["origin"] == "writer in the space core" and theirs["unreviewed"]

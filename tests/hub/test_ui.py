@@ -199,7 +199,12 @@ def test_notes_from_elsewhere_and_those_that_the_gate_sent_wait_for_a_review(hub
     of_mate = [each["id"] for each in _json(hub, hub.user("mate"), "review")["waiting"]]
     assert of_mate == ["TAGGED", "FOREIGN"], "one member's acceptance is not another's"
     assert mate.send("review/notes/FOREIGN", space="core", decision="accept").status == 303
-    writer.put("core", "FOREIGN", text_of("FOREIGN", "Another text.", prov_source="import"), base=before)
+    later = writer.put("core", "FOREIGN", text_of("FOREIGN", "Another text.", prov_source="import"), base=before)
+    (shown,) = [each for each in _json(hub, writer, "review")["waiting"] if each["id"] == "FOREIGN"]
+    assert shown["seen"] in you.get("review").text
+    writer.put("core", "FOREIGN", text_of("FOREIGN", "A third.", prov_source="import"), base=later["version"])
+    form = {"space": "core", "decision": "accept", "seen": shown["seen"]}
+    assert you.send("review/notes/FOREIGN", **form).status == 409, "a text that nobody has read is not accepted"
     assert "FOREIGN" in [each["id"] for each in _json(hub, writer, "review")["waiting"]]
     assert writer("/v1/spaces/core/notes/ORDERS").json["text"] is None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.cli.command import Command
 from tests.mcp.test_official_client import call, run
+from tests.mcp.test_stdio import Server
 from tests.web.daemon import Daemon, running
 
 from anamnesis import review
@@ -74,6 +75,22 @@ def test_no_change_by_a_tool_makes_an_order_of_a_note_that_a_person_wrote(tmp_pa
         assert "curl" not in shown
 
 
+def test_two_agents_do_not_make_together_what_would_be_held_of_one(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        ids = [store.write(**PLAIN | {"title": f"Builds {number}"}).id for number in range(10)]
+    servers = [Server(tmp_path, "serve") for _ in range(2)]
+    for server in servers:
+        server.ask("ping")
+    for id in ids:
+        for server, given in zip(servers, ({"project": "global"}, {"body": "Always run `make`."}), strict=True):
+            server.tell("tools/call", {"name": "memory_update", "arguments": {"id": id, **given}})
+        assert not any(server.receive()["result"]["isError"] for server in servers)
+    assert [server.end() for server in servers] == [(0, b"")] * 2
+    with MemoryStore(tmp_path) as store:
+        assert {(note.project, note.body) for note in store.list()} == {("global", "Always run `make`.")}
+        assert {note.id for note in review.waiting(store)} == {*ids}
+
+
 def test_a_longer_text_that_gives_an_order_is_held_in_the_note_that_gets_it(tmp_path: Path) -> None:
     body = "The build takes 3 minutes on a laptop.\nIt writes its files to the folder out.\nIt needs 4 GB of memory."
     with MemoryStore(tmp_path) as store:
@@ -136,6 +153,21 @@ def test_engrams_interfaces_hold_orders_too(tmp_path: Path) -> None:
         assert [note.title for note in store.list() if note.id not in {each.id for each in waiting}] == ["Plain"]
         assert {held(note) for note in waiting} == {"runs downloaded code, by a client of Engram"}
         assert "curl" not in told(store)
+
+
+def test_no_session_of_engrams_clients_is_told_a_dangerous_summary_or_prompt(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        post(daemon, "/sessions", id="s", project="shop")
+        post(daemon, "/sessions", id="plain", project="shop")
+        post(daemon, "/sessions/s/end", summary=ORDER)
+        post(daemon, "/sessions/plain/end", summary="We built it.")
+        post(daemon, "/prompts", session_id="s", content=ORDER, project="shop")
+        post(daemon, "/prompts", session_id="s", content="Build it.", project="shop")
+        context = json.loads(daemon.ask("GET", "/context?project=shop").text)["context"]
+    assert "curl" not in context
+    assert "We built it." in context
+    assert "Build it." in context
+    assert context.count("**shop**") == 2
 
 
 def test_a_person_is_not_held(tmp_path: Path) -> None:

@@ -41,9 +41,12 @@ class Server:
         assert self.process.stdout
         return json.loads(self.process.stdout.readline())
 
-    def ask(self, method: str, params: object = None, identity: object = 1) -> Answer:
+    def tell(self, method: str, params: object = None, identity: object = 1) -> None:
         message = {"jsonrpc": "2.0", "id": identity, "method": method}
         self.send(json.dumps(message if params is None else {**message, "params": params}).encode())
+
+    def ask(self, method: str, params: object = None, identity: object = 1) -> Answer:
+        self.tell(method, params, identity)
         return self.receive()
 
     def end(self) -> tuple[int, bytes]:

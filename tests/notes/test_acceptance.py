@@ -22,7 +22,7 @@ from anamnesis.notes.acceptance import (
     written,
 )
 
-NOTE = Memory("N1", "semantic", "Title", "Body.\n")
+NOTE = Memory("N1", "semantic", "Title", "Body.\n", project="p")
 DIGEST = "0123456789abcdef" * 2
 SOME = st.dictionaries(
     st.builds(Text, st.sampled_from(["N1", "N2"]), st.just(DIGEST)),
@@ -56,12 +56,14 @@ def test_a_decision_can_be_withdrawn_and_made_again() -> None:
     assert decided({}, [text_of(NOTE)], WITHDRAWN) == {}
 
 
-@pytest.mark.parametrize("fields", [{"title": "Another"}, {"body": "Body, changed."}, {"id": "N2"}])
+@pytest.mark.parametrize(
+    "fields", [{"title": "Another"}, {"body": "Body, changed."}, {"id": "N2"}, {"project": "global"}]
+)
 def test_another_text_is_not_accepted(fields: dict[str, str]) -> None:
     assert text_of(replace(NOTE, **fields)) != text_of(NOTE)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("fields", [{"tags": ["reviewed"]}, {"body": "Body."}, {"body": "Body.\r\n"}, {"project": "p"}])
+@pytest.mark.parametrize("fields", [{"tags": ["reviewed"]}, {"body": "Body."}, {"body": "Body.\r\n"}, {"project": "q"}])
 def test_tags_and_line_ends_are_not_the_text(fields: dict[str, object]) -> None:
     assert text_of(replace(NOTE, **fields)) == text_of(NOTE)  # type: ignore[arg-type]
 

@@ -60,7 +60,9 @@ def test_the_form_of_a_command_does_not_matter(body: str) -> None:
 def test_orders_and_pins_are_held_in_notes_for_all_projects_only() -> None:
     assert why_held(note("Rule", "Always run `make`.", "global")) == ORDERS
     assert why_held(note("Always run make", "It is quick.", "global")) == ORDERS
+    assert why_held(note("Rule", "Before every deploy you must run `make`.", "global")) == ORDERS
     assert why_held(note("Rule", "Always run `make`.")) == ""
+    assert why_held(note("Machine", "It has two disks.", "global", "Pinned")) == PINS
     assert why_held(note("Machine", "It has two disks.", "global", "pinned")) == PINS
     assert why_held(note("Machine", "It has two disks.", "shop", "pinned")) == ""
 

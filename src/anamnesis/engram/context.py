@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from anamnesis.engram import observations, prompts, sessions
 from anamnesis.engram.observations import DEFAULT_RECENT
-from anamnesis.engram.record import Marking, Observation, SessionSummary, unmarked
+from anamnesis.engram.record import Marking, Observation, SessionSummary, nothing_waits, unmarked
 from anamnesis.engram.strings import shorten
 
 _SESSIONS, _PROMPTS = 5, 10
@@ -27,10 +28,15 @@ def context(
     compact: bool = False,
     shown: Callable[[Iterable[int]], object] = bool,
     marking: Marking = unmarked,
+    waits: Callable[[str], object] = nothing_waits,
 ) -> str:
-    """The context; empty if there is nothing. Scope and limit apply to the observations, whose ids go to `shown`."""
+    """The context; empty if there is nothing. Scope and limit apply to the observations, whose ids go to `shown`.
+
+    Summaries of sessions and prompts are left out if `waits` says that they wait for the user's review.
+    """
     recent_sessions = sessions.recent(db, project, _SESSIONS)
-    recent_prompts = prompts.recent(db, project, _PROMPTS)
+    recent_sessions = [replace(each, summary=None) if waits(each.summary or "") else each for each in recent_sessions]
+    recent_prompts = [each for each in prompts.recent(db, project, _PROMPTS) if not waits(each.content)]
     recent_observations = _recent(db, project, scope, limit if limit > 0 else DEFAULT_RECENT, marking)
     shown(each.id for each in recent_observations)
     asked = (f"{each.created_at}: {shorten(each.content, _PROMPT)}" for each in recent_prompts)

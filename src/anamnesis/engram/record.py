@@ -177,6 +177,11 @@ def unmarked(db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = Fal
     return [*rows]
 
 
+def nothing_waits(_text: str) -> bool:
+    """Leaves no text out."""
+    return False
+
+
 def marked_timeline(db: sqlite3.Connection, found: Timeline, marking: Marking) -> Timeline:
     before, after = marking(db, found.before), marking(db, found.after)
     return replace(found, focus=marking(db, [found.focus])[0], before=tuple(before), after=tuple(after))

@@ -7,10 +7,11 @@ from anamnesis.engram import context, observations, projects, search, sessions, 
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
-from anamnesis.engram.record import marked_timeline
+from anamnesis.engram.record import marked_timeline, nothing_waits
 from anamnesis.engram_cli import open_engram
 from anamnesis.engram_cli.console import Stop, parse, piped, print_err, print_out
 from anamnesis.notes.cleaning import warning
+from anamnesis.notes.orders import why_dangerous
 
 
 def run_search(arguments: list[str], settings: Settings) -> None:
@@ -79,7 +80,8 @@ def run_context(arguments: list[str], settings: Settings) -> None:
     given = parse(arguments, "--scope --project")
     project = given.text("--project") or next(iter(given.words), "")
     with open_engram.opened_to_read(settings) as (db, marked):
-        blob = context.context(db, project, given.text("--scope"), marking=marked)
+        waits = nothing_waits if settings.engram_strict else why_dangerous
+        blob = context.context(db, project, given.text("--scope"), marking=marked, waits=waits)
     print_out(blob or f"{text.NOTHING_YET}\n")
 
 

@@ -10,10 +10,7 @@ from anamnesis.hub.database import Connection, one
 from anamnesis.hub.tenancy import Caller
 from anamnesis.notes import Memory, parse, render
 from anamnesis.notes.acceptance import ACCEPTED, DECISIONS, OWN, Decision, Decisions, Text, decided, mark, text_of
-from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW
-from anamnesis.notes.marks import HELD, with_mark
-
-_EARLIER_HOLD = "An agent wrote it for your review."
+from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_held
 
 
 def decisions(db: Connection, caller: Caller, notes: Iterable[str] | None = None) -> dict[Text, Decision]:
@@ -71,8 +68,8 @@ def carry_over(db: Connection) -> None:
     ).fetchall()
     for row in rows:
         note = parse(row["text"])
-        if TO_REVIEW in note.tags and REVIEWED not in note.tags:
-            _hold(db, row, note)
+        if (held := as_held(note)) != note:
+            _hold(db, row, held)
         elif note.prov_source == SOURCE:
             is_reviewed = REVIEWED in note.tags
             names = None if is_reviewed else [row["author"]]
@@ -95,11 +92,11 @@ def _holders(db: Connection, space: int, names: list[str] | None) -> list[int]:
     return [row["id"] for row in rows]
 
 
-def _hold(db: Connection, row: dict[str, Any], note: Memory) -> None:
-    """Write a version of a note with the mark of a hold."""
+def _hold(db: Connection, row: dict[str, Any], held: Memory) -> None:
+    """Write the version of a note that has the mark of a hold."""
     query = "UPDATE anamnesis.spaces SET seq = seq + 1 WHERE id = %(space)s RETURNING seq"
     version = (one(db, query, row) or {})["seq"]
-    values = {**row, "new": version, "text": render(with_mark(note, HELD, _EARLIER_HOLD))}
+    values = {**row, "new": version, "text": render(held)}
     db.execute(
         """
         INSERT INTO anamnesis.versions (space, id, version, text, author, machine)

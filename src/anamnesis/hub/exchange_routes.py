@@ -94,9 +94,10 @@ def answer(call: Call) -> Any:
 def accepted(call: Call) -> Any:
     """What the user of the token has accepted of texts that others wrote: adds decisions, and returns all.
 
-    A line has a note's id, the BLAKE2b digest of 16 bytes of its title and body, a number, and own, accepted or
-    withdrawn. Of several decisions about a text the one with the highest number counts, and of those the last in that
-    order. Nobody else sees them. A token without the scope write adds none.
+    A line has a note's id, the BLAKE2b digest of 16 bytes of its title and body (another one for a note of all
+    projects), a number, and own, accepted or withdrawn. Of several decisions about a text the one with the highest
+    number counts, and of those the last in that order. Nobody else sees them. A token without the scope write adds
+    none.
 
     Body: {"accepted": LINES}
 

@@ -189,20 +189,26 @@ class HubStore:
         return int((one(self.db, query, values) or {})["notes"])
 
     def origins(self, notes: Iterable[Memory]) -> dict[str, Origin]:
-        """Whose those of the notes are that other members, other programs or unreviewed agents wrote."""
-        given = {note.id: note for note in notes if isinstance(note, SharedNote)}
-        authors = self._other_authors(given.values())
-        found: dict[str, Origin] = {}
-        for id, note in given.items():
+        """Whose those of the notes are that other members, other programs or unreviewed agents wrote.
+
+        A member may write a note under the id of one in another space. Of several with one id, this is the origin of
+        the unreviewed one.
+        """
+        given = [note for note in notes if isinstance(note, SharedNote)]
+        authors = self._other_authors(given)
+        foreign: builtins.list[tuple[SharedNote, Origin]] = []
+        for note in given:
             held = self.caller.spaces[note.space]
-            if origin := origin_by(note, authors.get((held.id, id), ""), held.name, held.projects):
-                found[id] = origin
-        known = acceptances.decisions(self.db, self.caller, found) if found else {}
-        for id in [*found]:
-            decision = known.get(text_of(given[id]))
-            if decision and (name := DECISIONS[decision.place]) != WITHDRAWN:
-                accepted = accepted_origin(found.pop(id), is_own=name == OWN)
-                found |= {id: accepted} if accepted else {}
+            if origin := origin_by(note, authors.get((held.id, note.id), ""), held.name, held.projects):
+                foreign.append((note, origin))
+        known = acceptances.decisions(self.db, self.caller, {note.id for note, _ in foreign}) if foreign else {}
+        found: dict[str, Origin] = {}
+        for note, origin in foreign:
+            decision = known.get(text_of(note))
+            is_decided = decision is not None and (name := DECISIONS[decision.place]) != WITHDRAWN
+            decided = accepted_origin(origin, is_own=name == OWN) if is_decided else origin
+            if decided and (decided.is_unreviewed or note.id not in found):
+                found[note.id] = decided
         return found
 
     def accept(self, note: SharedNote) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import Settings
-from anamnesis.errors import InvalidArgument, InvalidNote
+from anamnesis.errors import InvalidArgument, InvalidNote, NoteConflict
 from anamnesis.mcp.answer import fitted, hit_fields, note_fields, refuse_cut, shortened
 from anamnesis.mcp.arguments import count_or_no, objects, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.mcp.dispatcher import McpPrompt, Message, Part, Resources, Tool
@@ -38,6 +38,8 @@ _LONGEST_TITLE = 200
 _MOST_ROWS = 100
 _RELATED, _MOST_RELATED = 5, 10
 _LONGEST_NAME = 80
+# How often a change is tried of a note that others change at the same moment.
+_ATTEMPTS = 5
 
 _WAITS = "Searches find it, but no session is told it before the user has accepted it (`anamnesis review`)."
 _NOTHING_FITS = "Nothing in memory clearly fits this query; these are the closest notes."
@@ -238,17 +240,8 @@ def update_tool(store: OpenStore, fields: Mapping[str, Message]) -> Tool:
         if not given:
             raise InvalidArgument("memory_update got no field to change.", f"Give one of: {', '.join(changes)}.")
         refuse_cut(id, given.get("body", ""))
-        from anamnesis.mcp.session import agent  # which the list of tools does not need
-        from anamnesis.notes.orders import held_by
-
         memory = store()
-        before = memory.get(id)
-        origin = memory.origins([before]).get(id) if "project" in given else None
-        after = held_by(agent(), before, replace(before, **given), was_held=origin is not None and origin.is_held)
-        if after.extra == before.extra:
-            changed = memory.update(id, **given)
-        else:
-            changed = memory.update(id, expected=before, **given, extra=after.extra)
+        changed = _changed(memory, id, given)
         _used(memory, "edited", id)
         return as_written(memory, changed, given)
 
@@ -286,6 +279,25 @@ def held(fields: dict[str, Any]) -> dict[str, Any]:
     return fields if note is draft else {**fields, "extra": note.extra}
 
 
+def _changed(store: MemoryStore, id: str, given: dict[str, Any], attempts: int = _ATTEMPTS) -> Memory:
+    """Change a note, with a mark if it has to wait for a person.
+
+    The whole note is judged, so one that somebody else changes meanwhile is judged again.
+    """
+    from anamnesis.mcp.session import agent  # which the list of tools does not need
+    from anamnesis.notes.orders import held_by
+
+    before = store.get(id)
+    origin = store.origins([before]).get(id) if "project" in given else None
+    after = held_by(agent(), before, replace(before, **given), was_held=origin is not None and origin.is_held)
+    try:
+        return store.update(id, expected=before, **given, extra=after.extra)
+    except NoteConflict:
+        if attempts == 1:
+            raise
+        return _changed(store, id, given, attempts - 1)
+
+
 def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
     """The note, with the kinds of secrets redacted in the given fields, and the notes that say nearly the same."""
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools does not need
@@ -293,8 +305,10 @@ def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Messa
 
     kinds = redacted_kinds(given, note)
     alike = resembling(store, note) if given.keys() & {"title", "body"} else []
-    more = {"redacted": kinds, "resembles": _named(store, alike), "held": _waits(note)}
     (written,) = _fields(store, [note])
+    more = {"redacted": kinds, "resembles": _named(store, alike)}
+    if written.get("unreviewed"):
+        more["held"] = _waits(note)
     return fitted([written | {name: value for name, value in more.items() if value}])[0]
 
 

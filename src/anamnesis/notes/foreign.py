@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
-from anamnesis.notes.record import Memory
+from anamnesis.notes.record import EVERYWHERE, Memory
 from anamnesis.plain import one_line
 
 # The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
@@ -19,8 +19,6 @@ SOURCE = "import"
 _AGENT = "an agent's"
 _LONGEST_REASON = 100
 _CONFIDENCE = 0.5
-# The project of notes that are told in every project.
-_EVERYWHERE = "global"
 _NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
 
@@ -96,10 +94,10 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 
         is_held, reason = HELD in (marks := marks_of(note)), marks.get(HELD, "")
     if author:
-        is_held |= note.project == _EVERYWHERE or note.project not in projects
+        is_held |= note.project == EVERYWHERE or note.project not in projects
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:
-        is_held |= note.project == _EVERYWHERE
+        is_held |= note.project == EVERYWHERE
         return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
     if not is_held:
         return None
@@ -109,6 +107,15 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
     """The origin of a note that the user has accepted, or that `is_own` after all; None for an agent's."""
     return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
+
+
+def as_held(note: Memory) -> Memory:
+    """An agent's note that earlier releases tagged for a review, with the mark of a hold; any other as it is."""
+    if TO_REVIEW not in note.tags or REVIEWED in note.tags:
+        return note
+    from anamnesis.notes.marks import HELD, marks_of, with_mark  # most notes have none
+
+    return note if HELD in marks_of(note) else with_mark(note, HELD, "An agent wrote it for your review.")
 
 
 def as_foreign(note: Memory, origin: str) -> Memory:

@@ -17,6 +17,8 @@ ORDER = lazy_pattern(
     rf"{_LISTED}(?:(?:please|first|then|also)\s)?(?:(?:{_ACTS})\b(?!\s(?:is|are|was|has)\b)"
     r"|(?:before|after|at|on|when|whenever|if|for|in|during|every time|each time)\b[^.!?\n]{0,80}[,:]\s{0,3}"
     rf"(?:always\s|first\s|please\s|you\s(?:must|should)\s)?[`\"']?(?:{_ACTS}|do|use|make|write|wget|curl)\b"
+    r"|(?:before|after|at|on|when|whenever|if|for|in|during|every time|each time)\b[^.!?\n]{0,80}"
+    r"\byou\s(?:must|should|shall|have to|need to)\b"
     r"|it is (?:mandatory|required)|(?:immer|stets|niemals|nie|du (?:musst|sollst|darfst)|siempre|nunca|jam[aá]s|debes"
     r"|toujours|jamais|tu dois|il faut|sempre|mai|devi|você deve|всегда|никогда|ты должен|обязательно)\b"
     r"|(?:总是|始终|永远|必须|不要|务必|常に|必ず|決して|항상|절대))"

@@ -13,14 +13,12 @@ from collections.abc import Iterable
 from anamnesis.light import lazy_pattern
 from anamnesis.notes import order_words as words
 from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
-from anamnesis.notes.record import PINNED, Memory
+from anamnesis.notes.record import EVERYWHERE, PINNED, Memory
 from anamnesis.plain import bare_lines
 
 RUNS, CONCEALS, REVEALS = "runs downloaded code", "keeps something from the user", "touches credentials"
 ORDERS, PINS = "gives orders to all projects", "is pinned for all projects"
 MOVED = "was held where it was before"
-# The project of notes that every session gets.
-_GLOBAL = "global"
 _SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _PART = lazy_pattern(r"[.!?;]\s+|[。！？]|\n+")
 _CLAUSE = lazy_pattern("[,;:]")
@@ -44,11 +42,11 @@ def is_directive(note: Memory) -> bool:
 def why_held(note: Memory) -> str:
     """Why a note of an agent has to wait for a person; "" if it need not."""
     text = f"{note.title}\n{note.body}"
-    if (reason := why_dangerous(text)) or note.project != _GLOBAL:
+    if (reason := why_dangerous(text)) or note.project != EVERYWHERE:
         return reason
     if any(_ORDER.match(each) or words.ORDER.match(each) for each in _parts(_visible(text))):
         return ORDERS
-    return PINS if PINNED in note.tags else ""
+    return PINS if any(tag.lower() == PINNED for tag in note.tags) else ""
 
 
 def why_dangerous(text: str) -> str:

@@ -10,27 +10,34 @@ from typing import TYPE_CHECKING
 
 from anamnesis.notes import Memory
 from anamnesis.notes.acceptance import ACCEPTED, OWN
-from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, Origin, accepted_origin, origin_by
-from anamnesis.notes.marks import HELD, marks_of, with_mark
+from anamnesis.notes.foreign import (
+    CLAUDE_CODE,
+    REVIEWED,
+    SOURCE,
+    TO_REVIEW,
+    Origin,
+    accepted_origin,
+    as_held,
+    origin_by,
+)
 from anamnesis.notes.spaces import is_shared, space_of
 from anamnesis.store.shared_notes import UNKNOWN, Shared
 
 if TYPE_CHECKING:
     from anamnesis.store.store import MemoryStore
 
-_EARLIER_HOLD = "An agent wrote it for your review."
-
 
 def origins_of(store: MemoryStore, notes: Mapping[str, Memory]) -> dict[str, Origin]:
     """The origins of those of the notes, given with their front matter, that others wrote."""
     if not (has_begun := store.has_carried_over):
-        notes = {id: _as_held(note) for id, note in notes.items()}
+        notes = {id: as_held(note) for id, note in notes.items()}
     shared = store.shared.of(notes) if store.has_shared else {}
     projects = store.shared.projects() if shared else {}
     found: dict[str, Origin] = {}
     for id, note in notes.items():
         each = shared.get(id) or _unvouched(note) or Shared(id, "")
-        if origin := origin_by(note, each.author, each.space, projects.get(each.space, ())):
+        theirs = projects.get(each.space, ()) if each.author != UNKNOWN else ()
+        if origin := origin_by(note, each.author, each.space, theirs):
             found[id] = origin
     if found:
         foreign = [notes[id] for id in found]
@@ -48,7 +55,7 @@ def carry_over(store: MemoryStore) -> None:
     """
     tagged = {id for tag in (REVIEWED, CLAUDE_CODE, TO_REVIEW) for id in store.tagged(tag)}
     notes = store.whole(tagged.union(store.shared.accepted() if store.has_shared else ()))
-    store.put_all(marked for note in notes if (marked := _as_held(note)) != note)
+    store.put_all(marked for note in notes if (marked := as_held(note)) != note)
     decisions = earlier_decisions(store, notes)
     for decision in (ACCEPTED, OWN):
         store.accepted.decide([note for note in notes if decisions.get(note.id) == decision], decision)
@@ -66,12 +73,6 @@ def earlier_decisions(store: MemoryStore, notes: Iterable[Memory]) -> dict[str, 
         elif is_import and CLAUDE_CODE in note.tags and TO_REVIEW not in note.tags:
             found[note.id] = OWN
     return found
-
-
-def _as_held(note: Memory) -> Memory:
-    """An agent's note that earlier releases tagged for a review, with the mark of a hold."""
-    is_waiting = TO_REVIEW in note.tags and REVIEWED not in note.tags and HELD not in marks_of(note)
-    return with_mark(note, HELD, _EARLIER_HOLD) if is_waiting else note
 
 
 def _unvouched(note: Memory) -> Shared | None:

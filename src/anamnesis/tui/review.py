@@ -17,7 +17,7 @@ from anamnesis.dream import reviewing
 from anamnesis.dream.dream_database import SavedProposal
 from anamnesis.history.conflicting import ConflictComparison, compare
 from anamnesis.history.diffs import beside, diff, text_of
-from anamnesis.notes import Memory
+from anamnesis.notes import Memory, acceptance
 from anamnesis.notes.foreign import with_origins
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
@@ -127,8 +127,12 @@ class Section(Listing):
     def action_decide(self, decision: str) -> None:
         key, found = self._key, self._queue
         if key in found.foreign:
-            decide = review.accept if decision == "accept" else review.reject
-            self._decide(lambda vault: decide(vault.notes, key), _DONE_NOTE[decision])
+            seen = acceptance.text_of(found.foreign[key]).digest
+            work_on_note: dict[str, Callable[[Vault], object]] = {
+                "accept": lambda vault: review.accept(vault.notes, key, seen),
+                "reject": lambda vault: review.reject(vault.notes, key),
+            }
+            self._decide(work_on_note[decision], _DONE_NOTE[decision])
             return
         kept, _ = found.proposals[key]
         work: dict[str, Callable[[Vault], object]] = {

@@ -19,11 +19,13 @@ from anamnesis.engram.record import (
     Stats,
     Timeline,
     marked_timeline,
+    nothing_waits,
 )
 from anamnesis.engram.search import Filters
 from anamnesis.engram.search import search as search_observations
 from anamnesis.engram.strings import byte_length, cut
 from anamnesis.engram.timeline import timeline as find_timeline
+from anamnesis.notes.orders import why_dangerous
 from anamnesis.web.engram_request import RECALLED, TOKENS, EngramRequest, Invalid, answer, failure
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Response
@@ -119,6 +121,7 @@ def context(request: EngramRequest, db: sqlite3.Connection) -> Response:
         request.flag("compact"),
         shown=partial(request.used, "injected"),
         marking=request.marked,
+        waits=nothing_waits if request.cleaning.strict else why_dangerous,
     )
     most = min(request.integer("max_bytes"), _MOST_CONTEXT)
     if 0 < most < byte_length(found):

@@ -69,6 +69,22 @@ def test_every_decision_of_a_review_can_be_undone(
     assert texts(visitor) == before
 
 
+def test_a_text_that_changed_since_it_was_shown_is_not_accepted(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        note = store.write(type="semantic", title="Advice", body="One text.", prov_source="import").id
+    with running(tmp_path) as daemon:
+        visitor = Visitor(daemon)
+        (shown,) = visitor.data("/ui/review")["foreign"]
+        assert f'name="seen" value="{shown["seen"]}"' in daemon.ask("GET", "/ui/review", Accept=HTML).text
+        with MemoryStore(tmp_path) as store:
+            store.update(note, body="Another text.")
+        with pytest.raises(AssertionError, match="has changed since you saw it"):
+            visitor.send(f"/ui/review/notes/{note}", decision="accept", seen=shown["seen"])
+        (left,) = visitor.data("/ui/review")["foreign"]
+        visitor.send(f"/ui/review/notes/{note}", decision="accept", seen=left["seen"])
+        assert visitor.data("/ui/review")["foreign"] == []
+
+
 def test_a_proposal_can_be_edited_before_it_is_accepted(waiting: Daemon) -> None:
     visitor = Visitor(waiting)
     (proposal,) = visitor.data("/ui/review")["proposals"]

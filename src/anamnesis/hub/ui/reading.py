@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from anamnesis.errors import NoteConflict
 from anamnesis.history.diffs import differing
 from anamnesis.hub import search, versions
 from anamnesis.hub.accounts import list_invitations
@@ -15,6 +16,7 @@ from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
 from anamnesis.notes import as_dict
+from anamnesis.notes.acceptance import text_of
 from anamnesis.notes.foreign import shown_origin
 from anamnesis.web.ui.action import FormInput
 from anamnesis.web.ui.markdown import rendered
@@ -126,7 +128,10 @@ def review(visit: Visit) -> Data:
     names = {held.id: held.name for held in visit.caller.spaces.values()}
     redacted = [{**row, "space": names[row["space"]], "at": versions.moment(row["at"])} for row in rows]
     found = visit.store.waiting(_MOST_REVIEWED)
-    waiting = [{**row, "html": str(rendered(each.body))} for each, row in zip(found, _rows(visit, found), strict=True)]
+    waiting = [
+        {**row, "html": str(rendered(each.body)), "seen": text_of(each).digest}
+        for each, row in zip(found, _rows(visit, found), strict=True)
+    ]
     conflicts = _rows(visit, visit.store.conflicts(_MOST_REVIEWED))
     return {"conflicts": conflicts, "waiting": waiting, "redacted": redacted}
 
@@ -143,6 +148,8 @@ def decide(visit: Visit, given: FormInput) -> Next:
     if decision == "reject":
         visit.caller.space(found.space, "writer")
         return delete(visit, given)._replace(page="review")
+    if given.text("seen") not in ("", text_of(found).digest):
+        raise NoteConflict(f"The note {found.id} has changed since you saw it.", "Read it again before you accept it.")
     visit.store.accept(found)
     return Next("review", f"Accepted “{found.title}”.")
 

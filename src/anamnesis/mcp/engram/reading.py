@@ -6,9 +6,10 @@ import functools
 
 from anamnesis.engram import context, observations, projects, search, timeline, topics
 from anamnesis.engram import text as texts
-from anamnesis.engram.record import SearchResult, marked_timeline
+from anamnesis.engram.record import SearchResult, marked_timeline, nothing_waits
 from anamnesis.engram.strings import trim_space
 from anamnesis.mcp.engram.tool import Arguments, EngramMemory, Unusable
+from anamnesis.notes.orders import why_dangerous
 
 _NOT_ALL_WORDS = "No memory has all of these words. These are found by meaning:"
 
@@ -43,7 +44,8 @@ def mem_context(memory: EngramMemory, given: Arguments) -> str:
         limit = 0 if memory.strict else given.number("limit")
         shown = functools.partial(memory.used, "injected")
         project, scope = memory.project(given), given.text("scope")
-        blob = context.context(db, project, scope, limit, shown=shown, marking=memory.shown)
+        waits = nothing_waits if memory.strict else why_dangerous
+        blob = context.context(db, project, scope, limit, shown=shown, marking=memory.shown, waits=waits)
         if not blob:
             return texts.NOTHING_YET
         counts = projects.stats(db)

@@ -12,7 +12,7 @@ from anamnesis.dream.undoing import undo
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.history.conflicting import compare
 from anamnesis.history.diffs import beside, diff, text_of
-from anamnesis.notes import Memory, check_id, render
+from anamnesis.notes import Memory, acceptance, check_id, render
 from anamnesis.notes.merge import without_conflict_tag
 from anamnesis.plural import counted
 from anamnesis.process import run_in_background
@@ -39,7 +39,8 @@ def _read(site: Site, request: PageRequest) -> Data:
         ],
         "proposals": [_proposal(store, each) for each in reviewing.listed(store, date.today())],
         "foreign": [
-            {**each, "html": str(rendered(note.body))} for note, each in zip(here, summaries(store, here), strict=True)
+            {**each, "html": str(rendered(note.body)), "seen": acceptance.text_of(note).digest}
+            for note, each in zip(here, summaries(store, here), strict=True)
         ],
         "waiting": len(waiting),
         "page": page,
@@ -108,7 +109,7 @@ def _decide(site: Site, form: FormInput) -> NextPage:
 def _decide_note(site: Site, form: FormInput) -> NextPage:
     note_id = check_id(form.path["id"])
     if form.text("decision") == "accept":
-        review.accept(site.vault.notes, note_id)
+        review.accept(site.vault.notes, note_id, form.text("seen"))
         return NextPage("review", "Accepted.", f"review {note_id}")
     review.reject(site.vault.notes, note_id)
     return NextPage("review", "Rejected. It is in the trash.", f"trash {note_id}")
