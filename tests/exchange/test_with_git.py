@@ -13,7 +13,7 @@ from anamnesis import review
 from anamnesis.exchange.syncing import Synced, sync_both
 from anamnesis.inject import select_inject
 from anamnesis.notes.spaces import space_line
-from anamnesis.sync import GitSyncBackend
+from anamnesis.sync import GitSyncBackend, sync_store
 
 
 @pytest.fixture
@@ -89,6 +89,28 @@ def test_a_teammates_text_that_git_brings_before_the_hub_does_is_held(
     review.accept(one.store, rule)
     sync(one, remote), sync(two, remote)
     assert told(two) == {own: "Still mine.", rule: "Run the script."}
+
+
+def test_an_edit_that_a_note_kept_here_has_and_the_one_that_git_brings_back_lacks_stays_here(
+    machine: Machines, remote: Path
+) -> None:
+    """The other machine's change came by the hub: the text before it in git's history is not its own."""
+    one, both, two = (machine(name) for name in ("one", "both", "two"))
+    note = one.write("a")
+    by_git(one, remote), sync(both, remote), two.sync()
+    one.store.update(note, body="a\nof one")
+    by_git(one, remote), sync(both, remote)
+    one.store.move(note, "machine-local")
+    by_git(one, remote), sync(both, remote)
+    two.store.update(note, body="of two\na")
+    two.sync(), sync(both, remote), sync(both, remote), by_git(one, remote)
+    assert both.bodies() == two.bodies() == {note: "of two\na"}
+    assert sorted(one.bodies().values()) == ["a\nof one", "of two\na"]
+
+
+def by_git(machine: Machine, remote: Path) -> None:
+    name = machine.settings.machine_id
+    sync_store(machine.store, GitSyncBackend(machine.store.memory_dir, remote=str(remote), machine_id=name))
 
 
 def told(machine: Machine) -> dict[str, str]:
