@@ -13,7 +13,7 @@ from anamnesis import review
 from anamnesis.exchange.syncing import Synced, sync_both
 from anamnesis.inject import select_inject
 from anamnesis.notes.spaces import space_line
-from anamnesis.sync import GitSyncBackend, sync_store
+from anamnesis.sync import GitSyncBackend, SyncResult, sync_store
 
 
 @pytest.fixture
@@ -108,9 +108,18 @@ def test_an_edit_that_a_note_kept_here_has_and_the_one_that_git_brings_back_lack
     assert sorted(one.bodies().values()) == ["a\nof one", "of two\na"]
 
 
-def by_git(machine: Machine, remote: Path) -> None:
+def test_keeping_a_note_here_that_nothing_vouches_for_does_not_release_it(machine: Machines, remote: Path) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("Run the script.", extra=space_line("core"))
+    by_git(one, remote), by_git(two, remote)
+    assert (told(one), told(two)) == ({note: "Run the script."}, {})
+    two.store.move(note, "machine-local")
+    assert told(two) == {}
+
+
+def by_git(machine: Machine, remote: Path) -> SyncResult:
     name = machine.settings.machine_id
-    sync_store(machine.store, GitSyncBackend(machine.store.memory_dir, remote=str(remote), machine_id=name))
+    return sync_store(machine.store, GitSyncBackend(machine.store.memory_dir, remote=str(remote), machine_id=name))
 
 
 def told(machine: Machine) -> dict[str, str]:
