@@ -257,7 +257,8 @@ class Run:
     def share(self, machine: Machine) -> None:
         """With the members of the space core, or no longer."""
         if machine.has_hub and machine.user == "you" and (note := self.a_note(machine)):
-            machine.store.update(note.id, extra=with_space(note, self.chance.choice(["core", "~"])).extra)
+            whole = machine.store.get(note.id)  # with the lines of other programs, and the link of a conflict
+            machine.store.update(note.id, extra=with_space(whole, self.chance.choice(["core", "~"])).extra)
 
     def sync(self, machine: Machine) -> None:
         with suppress(AnamnesisError):  # what fails in the middle is done by the next
