@@ -189,6 +189,21 @@ def hub_bodies(hub: SmallHub) -> dict[str, str]:
     return {note: parse(text).body for note, text in hub.spaces["~you"].live().items()}
 
 
+def test_a_version_that_cannot_be_parsed_leaves_a_note_kept_here_until_one_that_can(
+    machine: Machines, hub: SmallHub
+) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("one")
+    one.sync(), two.sync()
+    one.store.move(note, "machine-local")
+    hub.put("~you", note, "from a newer release")
+    one.sync(), one.sync()
+    assert one.bodies() == {note: "one"}
+    hub.put("~you", note, two.text(note).replace("one\n", "of two\n"))
+    one.sync(), one.sync()
+    assert one.bodies() == {note: "of two"}
+
+
 def test_a_note_kept_here_whose_version_the_hub_sends_again_stays_here(machine: Machines, hub: SmallHub) -> None:
     one = machine("one")
     note = one.write("one")

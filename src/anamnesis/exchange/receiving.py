@@ -198,6 +198,9 @@ class Receiver:
                 elif space in known and _says_the_same(each, local):
                     decision.agreed.append(self._agreement(each, True, known))
                     decision.queued = Waiting(decision.note, space, "")  # to delete it there
+                elif space in known:  # the file has just been changed, or the version cannot be parsed
+                    decision.agreed.append(known[space]._replace(is_here=False))
+                    decision.postpone([space])
         elif not chosen:
             self._remove(decision, fresh, home, local)
             here = home.space if home else ""
@@ -228,7 +231,7 @@ class Receiver:
             if (former := _parse_version(each._replace(text=text)))
         )
         self.conflicted |= bool(step_aside(self.store, local.file, is_included=is_included))
-        return True
+        return not is_taken(self.store, local.file.path)
 
     def _claims(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> list[str]:
         """The shared spaces in which others have written a note with the id of one of the user's own.
