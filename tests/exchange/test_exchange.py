@@ -14,7 +14,8 @@ from tests.exchange.small_hub import SmallHub, Space
 
 from anamnesis.exchange.account import read_account
 from anamnesis.exchange.state import HubDatabase, HubState, Invitation
-from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes import parse
+from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
 from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.sync.conflicts import list_conflicts
 
@@ -136,18 +137,82 @@ def test_a_machine_local_note_never_leaves_and_one_that_becomes_local_is_deleted
     assert two.bodies() == {}
 
 
-def test_an_edit_elsewhere_of_a_note_that_was_kept_here_and_given_back_is_served(machine: Machines) -> None:
+def test_an_edit_elsewhere_wins_over_keeping_a_note_here(machine: Machines) -> None:
     one, two = machine("one"), machine("two")
     note = one.write("one")
     one.sync(), two.sync()
     one.store.move(note, "machine-local")
     two.store.update(note, body="of two")
     two.sync(), one.sync(), two.sync()
-    assert (one.bodies(), two.bodies()) == ({note: "one"}, {note: "of two"})
-    one.store.move(note, "portable")
-    one.sync(), two.sync(), one.sync()
-    assert one.bodies() == two.bodies()
-    assert sorted(one.bodies().values()) == ["of two", "one"]
+    assert one.bodies() == two.bodies() == {note: "of two"}
+    assert one.text(note) == two.text(note)
+    assert [each.id for each in one.store.trashed()] == [note], "the version on which the edit was made"
+
+
+@pytest.mark.parametrize("is_sent", [True, False], ids=["deleted at the hub before", "not yet"])
+def test_what_was_written_in_a_note_kept_here_stays_here_when_it_is_edited_elsewhere(
+    machine: Machines, hub: SmallHub, is_sent: bool
+) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("one")
+    one.sync(), two.sync()
+    one.store.move(note, "machine-local")
+    if is_sent:
+        one.sync()
+    one.store.update(note, body="private")
+    two.store.update(note, body="of two")
+    two.sync()
+    assert one.sync().conflicted
+    two.sync()
+    assert two.bodies() == {note: "of two"} == hub_bodies(hub)
+    assert one.text(note) == two.text(note)
+    (kept,) = (one.store.get(each) for each in one.bodies() if each != note)
+    assert (kept.body, kept.scope, conflict_of(kept)) == ("private", "machine-local", note)
+    assert one.sync().sent.total == 0
+
+
+def test_an_edit_that_a_note_kept_here_has_and_the_one_that_comes_back_lacks_stays_here(machine: Machines) -> None:
+    one, two, three = (machine(name) for name in ("one", "two", "three"))
+    note = one.write("a")
+    for each in (one, two, three):
+        each.sync()
+    two.store.update(note, body="a\nof two")
+    two.sync(), one.sync()
+    one.store.move(note, "machine-local")
+    one.sync()
+    three.store.update(note, body="of three\na")
+    three.sync(), one.sync()
+    assert sorted(one.bodies().values()) == ["a\nof two", "of three\na"]
+
+
+def hub_bodies(hub: SmallHub) -> dict[str, str]:
+    return {note: parse(text).body for note, text in hub.spaces["~you"].live().items()}
+
+
+def test_a_version_that_cannot_be_parsed_leaves_a_note_kept_here_until_one_that_can(
+    machine: Machines, hub: SmallHub
+) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("one")
+    one.sync(), two.sync()
+    one.store.move(note, "machine-local")
+    hub.put("~you", note, "from a newer release")
+    one.sync(), one.sync()
+    assert one.bodies() == {note: "one"}
+    hub.put("~you", note, two.text(note).replace("one\n", "of two\n"))
+    one.sync(), one.sync()
+    assert one.bodies() == {note: "of two"}
+
+
+def test_a_note_kept_here_whose_version_the_hub_sends_again_stays_here(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    note = one.write("one")
+    one.sync()
+    one.store.move(note, "machine-local")
+    hub.id = "restored"
+    one.sync(), one.sync()
+    assert [each.scope for each in one.notes()] == ["machine-local"]
+    assert not hub.spaces["~you"].live()
 
 
 def test_a_note_without_front_matter_is_exchanged_and_its_file_stays_as_it_is(machine: Machines) -> None:

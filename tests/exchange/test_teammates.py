@@ -15,7 +15,7 @@ from anamnesis.dream.triage import Decisions
 from anamnesis.editing import save_text
 from anamnesis.errors import InvalidArgument
 from anamnesis.inject import render_inject, render_recall, select_inject, select_recall
-from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes.merge import CONFLICT_TAG, set_aside
 from anamnesis.notes.spaces import space_line
 from anamnesis.reflect.folding import Lesson, Stamp, note_of
 
@@ -100,6 +100,50 @@ def test_both_versions_of_a_conflict_with_a_teammate_need_a_review(team: tuple[M
     assert one.sync().conflicted
     assert [each for each in one.notes() if CONFLICT_TAG in each.tags]
     assert titles(one) == []
+
+
+def test_a_teammates_words_in_a_version_that_the_user_sent_are_held(
+    team: tuple[Machine, Machine], machine: Machines
+) -> None:
+    """In a project that is not of the space, on a machine that receives no version of the teammate."""
+    one, two = team
+    note = two.write("Run the script.", title="Rule", project="lamp", extra=space_line("core"))
+    two.sync(), one.sync()
+    one.store.update(note, body="Run the script.\nAnd mine.")
+    one.sync()
+    late = machine("late")
+    late.sync()
+    assert titles(one, "lamp") == titles(late, "lamp") == []
+
+
+def test_a_copy_of_a_teammates_version_that_the_user_sends_is_held(
+    team: tuple[Machine, Machine], machine: Machines
+) -> None:
+    """Git may have merged the versions of two machines, and sends the teammate's as the user's."""
+    one, two = team
+    note = two.write("Run the script.", title="Rule", project="lamp", extra=space_line("core"))
+    two.sync(), one.sync()
+    copy = one.store.put(set_aside(one.store.get(note)))
+    one.sync()
+    late = machine("late")
+    late.sync()
+    assert copy.id in late.bodies()
+    assert titles(one, "lamp") == titles(late, "lamp") == []
+    (one.store.root / "shared.db").unlink()
+    one.sync()
+    assert titles(one, "lamp") == []
+
+
+def test_a_copy_of_a_teammates_version_that_stays_on_this_machine_is_held(team: tuple[Machine, Machine]) -> None:
+    one, two = team
+    note = two.write("Run the script.", title="Rule", project="lamp", extra=space_line("core"))
+    two.sync(), one.sync()
+    one.store.move(note, "machine-local")
+    one.store.update(note, body="Run the script.\nAnd mine.")
+    two.store.update(note, body="Run the other script.")
+    two.sync(), one.sync()
+    assert len(one.bodies()) == 2
+    assert titles(one, "lamp") == []
 
 
 def test_dreams_change_no_note_that_another_member_wrote_or_that_the_user_may_only_read(

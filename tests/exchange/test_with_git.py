@@ -13,7 +13,7 @@ from anamnesis import review
 from anamnesis.exchange.syncing import Synced, sync_both
 from anamnesis.inject import select_inject
 from anamnesis.notes.spaces import space_line
-from anamnesis.sync import GitSyncBackend
+from anamnesis.sync import GitSyncBackend, SyncResult, sync_store
 
 
 @pytest.fixture
@@ -114,6 +114,37 @@ def test_the_copy_of_a_conflict_with_a_teammates_text_stays_the_teammates(
         (copy,) = [note for note in each.store.list() if note.title == "Run the script."]
         assert each.store.origins([copy])[copy.id].is_held
         assert copy.id not in told(each)
+
+
+def test_an_edit_that_a_note_kept_here_has_and_the_one_that_git_brings_back_lacks_stays_here(
+    machine: Machines, remote: Path
+) -> None:
+    """The other machine's change came by the hub: the text before it in git's history is not its own."""
+    one, both, two = (machine(name) for name in ("one", "both", "two"))
+    note = one.write("a")
+    by_git(one, remote), sync(both, remote), two.sync()
+    one.store.update(note, body="a\nof one")
+    by_git(one, remote), sync(both, remote)
+    one.store.move(note, "machine-local")
+    by_git(one, remote), sync(both, remote)
+    two.store.update(note, body="of two\na")
+    two.sync(), sync(both, remote), sync(both, remote), by_git(one, remote)
+    assert both.bodies() == two.bodies() == {note: "of two\na"}
+    assert sorted(one.bodies().values()) == ["a\nof one", "of two\na"]
+
+
+def test_keeping_a_note_here_that_nothing_vouches_for_does_not_release_it(machine: Machines, remote: Path) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("Run the script.", extra=space_line("core"))
+    by_git(one, remote), by_git(two, remote)
+    assert (told(one), told(two)) == ({note: "Run the script."}, {})
+    two.store.move(note, "machine-local")
+    assert told(two) == {}
+
+
+def by_git(machine: Machine, remote: Path) -> SyncResult:
+    name = machine.settings.machine_id
+    return sync_store(machine.store, GitSyncBackend(machine.store.memory_dir, remote=str(remote), machine_id=name))
 
 
 def told(machine: Machine) -> dict[str, str]:

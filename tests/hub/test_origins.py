@@ -12,6 +12,8 @@ from tests.postgres import Postgres
 
 from anamnesis.hub import accounts
 from anamnesis.hub.database import administrator
+from anamnesis.notes import parse, render
+from anamnesis.notes.merge import set_aside
 
 MATE, IMPORT, OWN = "01KDWHZ400000000000000MATE", "01KDWHZ4000000000000001MPT", "01KDWHZ4000000000000000WNE"
 ORIGINS = {MATE: "mate in the space core", IMPORT: "imported from alice"}
@@ -91,6 +93,13 @@ def test_to_its_author_it_is_the_authors_own(hub: RunningHub) -> None:
     assert "origin" not in found or "you" in found["origin"]  # "you" may have changed its tags by now
     (own,) = [note for note in tool(hub.user("you"), "memory_list")["result"] if note["id"] == OWN]
     assert "origin" not in own
+
+
+def test_a_copy_of_anothers_version_that_one_sends_is_not_ones_own(hub: RunningHub) -> None:
+    you = hub.user("you")
+    copy = set_aside(parse(text_of(MATE, "zebra of the mate, before.", "Mate's way")))
+    you.put("core", copy.id, render(copy))
+    assert tool(you, "memory_get", id=copy.id)["origin"] == ORIGINS[MATE]
 
 
 def test_a_lesson_of_anothers_episodes_is_not_ones_own(hub: RunningHub) -> None:

@@ -136,8 +136,19 @@ class HubClient:
 
     def authors(self, space: str, note: str) -> list[str]:
         """The authors of the versions of a note, the newest first."""
+        return [str(each.get("author", "")) for each in self._versions(space, note)]
+
+    def texts(self, space: str, note: str) -> Iterator[str]:
+        """The texts of the versions of a note since it was last deleted, the newest first."""
+        for each in self._versions(space, note):
+            if (text := self.text(space, note, int(each.get("version", 0)))) is None:
+                return
+            yield text
+
+    def _versions(self, space: str, note: str) -> list[Json]:
         found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions")
-        return [str(each.get("author", "")) for each in _field(found, "versions", list)] if found else []
+        versions: list[Json] = _field(found, "versions", list) if found else []
+        return versions
 
     def answer_invitation(self, space: str, *, accepts: bool) -> str:
         """Accept or decline an invitation to a space; returns the offered role."""

@@ -78,7 +78,9 @@ class Cycle:
         for each in receiver.store.shared.unknown():
             is_visible = each.space in receiver.spaces and receiver.spaces[each.space].role
             if is_visible and (authors := receiver.client.authors(each.space, each.note)):
-                receiver.store.shared.record([each._replace(author=receiver.other_author(authors))])
+                note = receiver.store.find(each.note)
+                author = receiver.other_author(authors) or receiver.author_of_original(each.space, note)
+                receiver.store.shared.record([each._replace(author=author)])
 
     def _catch_up(self) -> None:
         """Fetch the current versions of notes that an earlier exchange could not receive."""

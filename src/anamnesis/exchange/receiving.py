@@ -17,12 +17,13 @@ from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
-from anamnesis.notes.merge import set_aside
+from anamnesis.notes.merge import conflict_of, set_aside
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets
+from anamnesis.store.second_files import says_the_same, step_aside
 from anamnesis.store.shared_notes import Shared
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import is_purged
@@ -111,6 +112,11 @@ class Receiver:
     def _receive(self, pending: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
         """Try once; returns the notes whose files another program has just changed."""
         known, local = self.state.agreed(pending), read_local(self.store, pending)
+        local = {
+            note: each
+            for note, each in local.items()
+            if each.is_portable or not self._gives_way(each, pending[note], known.get(note, {}))
+        }
         decisions = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in pending.items()]
         files = [file for decision in decisions for file in decision.files]
         self._record_authors(decisions)  # before the texts are written
@@ -137,14 +143,24 @@ class Receiver:
         self.store.shared.record(shared)
 
     def _other_author(self, version: Incoming, note: Memory) -> str:
-        """The other member who wrote a version, or any version of a global note, which is injected everywhere."""
+        """The other member who wrote a version, or any version of a note that no session is told unaccepted."""
         if self._is_personal(version.space):
             return ""
         if version.author != self.state.user:
             return version.author or SOMEBODY
-        if note.project != GLOBAL:
+        space = self.spaces.get(version.space)
+        if space and note.project != GLOBAL and note.project in space.projects:
             return ""
-        return self.other_author(self.client.authors(version.space, version.note))
+        authors = self.client.authors(version.space, note.id)
+        return self.other_author(authors) or self.author_of_original(version.space, note)
+
+    def author_of_original(self, space: str, note: Memory | None) -> str:
+        """The other member who wrote the note whose other version in a conflict this is; "" if none."""
+        original = conflict_of(note) if note else ""
+        if not original:
+            return ""
+        known = self.store.shared.of([original]).get(original)
+        return known.author if known and known.author else self.other_author(self.client.authors(space, original))
 
     def other_author(self, authors: Iterable[str]) -> str:
         """The last other member among the authors of a note; "" if there is none."""
@@ -176,12 +192,15 @@ class Receiver:
             return decision
         chosen = self._choose_space(fresh, known)
         if local and not local.is_portable:
-            # Of a version that another machine wrote meanwhile, only the former number: the note does not include it.
             for space, each in fresh.items():
                 if each.text is None:
                     decision.agreed.append(self._agreement(each, False, known))
-                elif space in known:
+                elif space in known and _says_the_same(each, local):
+                    decision.agreed.append(self._agreement(each, True, known))
+                    decision.queued = Waiting(decision.note, space, "")  # to delete it there
+                elif space in known:  # the file has just been changed, or the version cannot be parsed
                     decision.agreed.append(known[space]._replace(is_here=False))
+                    decision.postpone([space])
         elif not chosen:
             self._remove(decision, fresh, home, local)
             here = home.space if home else ""
@@ -189,6 +208,30 @@ class Receiver:
         else:
             self._write(decision, chosen, fresh, known, local)
         return decision
+
+    def _gives_way(self, local: Local, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> bool:
+        """Let a note that is kept on this machine give way to a version that another machine wrote meanwhile.
+
+        A change wins over a removal, as with git. What was written on this machine alone stays on it, as another note.
+        """
+        versions = [
+            each
+            for each in fresh.values()
+            if _parse_version(each)
+            and not _says_the_same(each, local)
+            and (each.space in known or self._has_written(each))
+        ]
+        if not versions or not local.memory:
+            return False
+        here = local.memory
+        is_included = any(
+            former and says_the_same(here, former)
+            for each in versions
+            for text in self.client.texts(each.space, each.note)
+            if (former := _parse_version(each._replace(text=text)))
+        )
+        self.conflicted |= bool(step_aside(self.store, local.file, is_included=is_included))
+        return not is_taken(self.store, local.file.path)
 
     def _claims(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> list[str]:
         """The shared spaces in which others have written a note with the id of one of the user's own.
@@ -421,6 +464,11 @@ def _parse_version(version: Incoming) -> Memory | None:
     except InvalidNote:
         return None
     return note if note.id == version.note else None
+
+
+def _says_the_same(version: Incoming, local: Local) -> bool:
+    note = _parse_version(version)
+    return bool(note and local.memory and says_the_same(note, local.memory))
 
 
 def _redacted(note: Memory) -> str:

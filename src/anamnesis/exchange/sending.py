@@ -222,7 +222,7 @@ class Sender:
                 kind = "deleted" if change.text is None else "changed" if row and row.is_live else "new"
                 if not (row and row.is_leaving and change.text is None):
                     self.sent.append((kind, offer.title or change.note))
-        self._record_shared(agreed)
+        self._record_shared(agreed, {each.change.note: each.local.memory for each in batch if each.local})
         state.save([*agreed, *staying], self._advance_cursors(agreed))
         state.dequeue(each.note for each in agreed)
         state.queue(refused)
@@ -230,11 +230,16 @@ class Sender:
             self.receiver.receive(conflicts, is_current=True)
         return {each.note for each in conflicts}
 
-    def _record_shared(self, agreed: Iterable[Agreed]) -> None:
+    def _record_shared(self, agreed: Iterable[Agreed], notes: Mapping[str, Memory | None]) -> None:
+        """Record the authors: the user, or of the other version of a conflict, which git may have brought, a member."""
         here = [each for each in agreed if each.is_here and each.is_live]
         personal = {name for name, space in self.receiver.spaces.items() if space.is_personal}
         shared = self.receiver.store.shared
-        shared.record(Shared(each.note, each.space) for each in here if each.space not in personal)
+        shared.record(
+            Shared(each.note, each.space, self.receiver.author_of_original(each.space, notes.get(each.note)))
+            for each in here
+            if each.space not in personal
+        )
         shared.forget_own(each.note for each in here if each.space in personal)
 
     def _agreement(self, offer: _Offer, version: Incoming, row: Agreed | None) -> Agreed:

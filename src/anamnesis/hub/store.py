@@ -21,6 +21,7 @@ from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
 from anamnesis.notes.acceptance import ACCEPTED, DECISIONS, OWN, WITHDRAWN, text_of
 from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
+from anamnesis.notes.merge import conflict_of
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
@@ -199,7 +200,8 @@ class HubStore:
         foreign: builtins.list[tuple[SharedNote, Origin]] = []
         for note in given:
             held = self.caller.spaces[note.space]
-            if origin := origin_by(note, authors.get((held.id, note.id), ""), held.name, held.projects):
+            author = authors.get((held.id, note.id)) or authors.get((held.id, conflict_of(note)), "")
+            if origin := origin_by(note, author, held.name, held.projects):
                 foreign.append((note, origin))
         known = acceptances.decisions(self.db, self.caller, {note.id for note, _ in foreign}) if foreign else {}
         found: dict[str, Origin] = {}
@@ -218,8 +220,9 @@ class HubStore:
         acceptances.decide(self.db, self.caller, [note], ACCEPTED)
 
     def _other_authors(self, notes: Iterable[SharedNote]) -> dict[tuple[int, str], str]:
-        """The last other member who wrote each of the notes, by space and id."""
-        keys = [(self.caller.spaces[note.space].id, note.id) for note in notes if note.space != self.caller.personal]
+        """The last other member who wrote each of the notes, and each note of which one is a copy, by space and id."""
+        shared = [note for note in notes if note.space != self.caller.personal]
+        keys = [(self.caller.spaces[note.space].id, id) for note in shared for id in (note.id, conflict_of(note)) if id]
         if not keys:
             return {}
         rows = self.db.execute(

@@ -77,7 +77,7 @@ def earlier_decisions(store: MemoryStore, notes: Iterable[Memory]) -> dict[str, 
 
 def _unvouched(note: Memory) -> Shared | None:
     """A note that names a shared space, of which neither a hub nor this program has recorded here who wrote it."""
-    if not note.extra or note.scope != "portable":
+    if not note.extra:
         return None
     space = space_of(note)
     return Shared(note.id, space, UNKNOWN) if is_shared(space) else None

@@ -40,11 +40,29 @@ def settle(
             return None
         if first.scope == SCOPES[1] and other.scope == SCOPES[0]:
             standing, second, first, other = second, standing, other, first
-        is_one = says_the_same(first, other) or is_included(other, standing.path)
-        aside = None if is_one else store.put(set_aside(other))
-        step = store._files.discard(second.path, other, utcnow())
-        store._catalogue.save([], [second.path], lambda: [step])
-        return aside
+        return _discard(store, second, other, says_the_same(first, other) or is_included(other, standing.path))
+
+
+def step_aside(store: MemoryStore, file: NoteFile, *, is_included: bool) -> Memory | None:
+    """Make room for another text of a note; unless that includes this one, it gets an id of its own, and is returned.
+
+    A file that has changed since it was read stays.
+    """
+    with store._catalogue.alone():
+        now = store._files.read(file.path)
+        return _discard(store, now, now.memory, is_included) if now and now.memory and now.hash == file.hash else None
+
+
+def _discard(store: MemoryStore, file: NoteFile, note: Memory, is_included: bool) -> Memory | None:
+    """Move a file to the trash; first, give its text an id of its own unless another one includes it."""
+    aside = None if is_included else set_aside(note)
+    if aside:
+        if store.has_shared and (shared := store.shared.of([note.id])):
+            store.shared.record([shared[note.id]._replace(note=aside.id)])
+        store.put(aside)
+    step = store._files.discard(file.path, note, utcnow())
+    store._catalogue.save([], [file.path], lambda: [step])
+    return aside
 
 
 def _said(note: Memory) -> Memory:

@@ -416,9 +416,12 @@ class MemoryStore(NoteReader):
         placed = [(memory, found) for memory, found in notes if memory.extra and memory.scope == "portable"]
         if not placed:
             return
+        from anamnesis.notes.merge import conflict_of
         from anamnesis.notes.spaces import is_shared, space_of
         from anamnesis.store.shared_notes import Shared
 
+        # The other version of a conflict may be another member's text.
+        placed = [(memory, found) for memory, found in placed if not conflict_of(memory)]
         named = [(each, space_of(found.memory) if found and found.memory else "") for each, found in placed]
         new = [(each.id, space) for each, before in named if is_shared(space := space_of(each)) and space != before]
         if new:

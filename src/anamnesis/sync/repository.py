@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from anamnesis.disk import TEMPORARY_SUFFIX
@@ -322,7 +323,10 @@ class Repository:
         return found
 
     def versions_before(self, path: str) -> list[bytes]:
-        """The contents of a file that its current one was made from: those before the commit that wrote this one."""
+        """The contents of a file that its current one was made from: those before the commit that wrote this one.
+
+        What was there before the file was removed does not count: a file that came back may have another origin.
+        """
         if not self.has("HEAD", path):
             return []
         now = self.line("rev-parse", f"HEAD:{path}")
@@ -333,7 +337,7 @@ class Repository:
             return []
         output = self.git("log", "-z", "--format=", "--raw", "--no-abbrev", "--no-renames", last, "--", path)
         blobs = [_blob(*words.split(" ")[1:4:2]) for words in split(output) if words.startswith(":")]
-        return [*self.contents(blobs).values()]
+        return [*self.contents(takewhile(bool, blobs)).values()]
 
     def blocking(self, commit: str) -> list[Difference]:
         """The removal of each entry of a commit that has the name of a note type's folder and is no folder."""
