@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import signal
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests import forking
 
 from anamnesis.store import MemoryStore
 
@@ -59,8 +59,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 @pytest.fixture
 def bounded() -> Iterator[None]:
-    """Limit the process to one gigabyte of memory, so that a test that needs more fails instead of swapping."""
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, before[1]))
+    """Limit each command to one gigabyte of memory, so that one that needs more fails instead of swapping."""
+    forking.memory = 1 << 30
     yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
+    forking.memory = None

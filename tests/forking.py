@@ -31,6 +31,8 @@ from anamnesis.entry import main
 
 # Decided when an interpreter starts.
 _OF_THE_START = ("PYTHON", "LANG", "LC_")
+# The bytes of memory that a command may use; None for as many as this process.
+memory: int | None = None
 # What no short command needs, or what starts threads.
 _NOT_IMPORTED = ("__main__", "daemon", "hub", "mcp", "meaning", "server", "tui", "web")
 
@@ -64,7 +66,7 @@ class Forker:
             "command": [os.fsencode(each).hex() for each in command],
             "environment": environment,
             "folder": str(folder),
-            "memory": resource.getrlimit(resource.RLIMIT_AS),
+            "memory": (memory, memory) if memory else resource.getrlimit(resource.RLIMIT_AS),
         }
         pipes = [os.pipe() for _ in range(3)]
         ours, theirs = socket.socketpair()
