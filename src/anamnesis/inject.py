@@ -18,17 +18,14 @@ from typing import Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
-from anamnesis.notes.foreign import ForeignNote
+from anamnesis.notes.foreign import ForeignNote, with_origins
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import Marks, Ranked, is_weak
 
-__all__ = [
-    *("render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"),
-    "with_origins",
-]
+__all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"]
 
 _DURABLE = ("procedural", "semantic")
 _MAX_EPISODIC = 2
@@ -153,12 +150,6 @@ def render_recall(memories: Sequence[Memory], *, word: str = "") -> str:
     return fenced([block(note, _LONGEST_RECALLED) for note in memories], "", word or _random_word())
 
 
-def with_origins(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
-    """The notes to render, foreign ones with their origin."""
-    origins = store.origins(notes)
-    return [ForeignNote.of(note, origins[note.id]) if note.id in origins else note for note in notes]
-
-
 def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str] = ()) -> list[Memory]:
     """The notes with the marks that agents see, and with the newest note before each outdated one, unless known."""
     found = store.marks(note.id for note in notes)
@@ -241,7 +232,7 @@ def _due(store: MemoryStore, notes: Iterable[Memory]) -> list[Memory]:
 
 def _allowed(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
     """The notes without held ones. Those of others have their origin, and pins that the user has accepted."""
-    shown = with_origins(store, notes)
+    shown = with_origins(notes, store.origins(notes))
     return [_without_pin(note) for note in shown if not (isinstance(note, ForeignNote) and note.origin.is_held)]
 
 
