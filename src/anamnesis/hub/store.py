@@ -18,7 +18,7 @@ from anamnesis.hub.incoming import checked_change
 from anamnesis.hub.refusal import NotAllowed
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
-from anamnesis.notes.acceptance import ACCEPTED, DECISIONS, OWN, WITHDRAWN, text_of
+from anamnesis.notes.acceptance import ACCEPTED, OWN, decision_about
 from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.merge import conflict_of
@@ -206,9 +206,8 @@ class HubStore:
         known = acceptances.decisions(self.db, self.caller, {note.id for note, _ in foreign}) if foreign else {}
         found: dict[str, Origin] = {}
         for note, origin in foreign:
-            decision = known.get(text_of(note))
-            is_decided = decision is not None and (name := DECISIONS[decision.place]) != WITHDRAWN
-            decided = accepted_origin(origin, is_own=name == OWN) if is_decided else origin
+            decision = decision_about(known, note)
+            decided = accepted_origin(origin, is_own=decision == OWN) if decision else origin
             if decided and (decided.is_unreviewed or note.id not in found):
                 found[note.id] = decided
         return found

@@ -48,6 +48,12 @@ def text_of(note: Memory) -> Text:
     return Text(note.id, blake2b(text.encode("utf-8"), digest_size=_DIGEST).hexdigest())
 
 
+def decision_about(known: Decisions, note: Memory) -> str:
+    """What was decided about the present text of a note; "" if nothing was, or if that was withdrawn."""
+    name = DECISIONS[known.get(text_of(note), UNDECIDED).place]
+    return "" if name == WITHDRAWN else name
+
+
 def read_decisions(*files: str) -> dict[Text, Decision]:
     """The decisions of all files together; lines that are none are left out."""
     found: dict[Text, Decision] = {}

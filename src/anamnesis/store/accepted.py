@@ -13,11 +13,10 @@ from pathlib import Path
 from anamnesis.disk import size_and_mtime, write_atomically
 from anamnesis.notes import Memory
 from anamnesis.notes.acceptance import (
-    DECISIONS,
     UNDECIDED,
-    WITHDRAWN,
     Decisions,
     decided,
+    decision_about,
     read_decisions,
     text_of,
     written,
@@ -39,8 +38,7 @@ class Accepted:
     def of(self, notes: Iterable[Memory]) -> dict[str, str]:
         """The decisions about the present texts of these notes, by note; none for a withdrawn one."""
         known = self._read()
-        found = {note.id: known[text] for note in notes if (text := text_of(note)) in known} if known else {}
-        return {id: name for id, each in found.items() if (name := DECISIONS[each.place]) != WITHDRAWN}
+        return {note.id: name for note in notes if (name := decision_about(known, note))} if known else {}
 
     def decide(self, notes: Iterable[Memory], decision: str) -> None:
         """Record a decision of the user about the present texts of these notes."""
