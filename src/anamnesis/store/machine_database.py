@@ -100,12 +100,12 @@ class MachineDatabase:
 
     def _prepare(self, db: sqlite3.Connection) -> None:
         db.execute("PRAGMA synchronous = NORMAL")
-        if _version(db) < self.version:
+        if schema_version(db) < self.version:
             db.execute("PRAGMA journal_mode = WAL")
             transact(db, self._create)
 
     def _create(self, db: sqlite3.Connection) -> None:
-        if _version(db) < self.version:  # another process may have been faster
+        if schema_version(db) < self.version:  # another process may have been faster
             for statement in self.schema.read_text("utf-8").split(";\n"):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {self.version:d}")
@@ -123,7 +123,7 @@ class MachineDatabase:
         os.replace(self.path, self.path.with_name(self.path.name + DAMAGED))
 
 
-def _version(db: sqlite3.Connection) -> int:
+def schema_version(db: sqlite3.Connection) -> int:
     (version,) = db.execute("PRAGMA user_version").fetchone()
     return int(version)
 

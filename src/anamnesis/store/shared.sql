@@ -3,7 +3,7 @@
 
 -- `author` is the last other member who has written the note, empty if none has, and a question mark if that is not known. Earlier
 -- releases set `is_accepted` when the user had accepted what that member wrote.
-CREATE TABLE shared (
+CREATE TABLE IF NOT EXISTS shared (
     note        TEXT NOT NULL PRIMARY KEY,
     space       TEXT NOT NULL,
     author      TEXT NOT NULL,
@@ -11,6 +11,13 @@ CREATE TABLE shared (
 ) WITHOUT ROWID;
 
 -- The shared spaces that the user may only read, or was removed from.
-CREATE TABLE closed (
+CREATE TABLE IF NOT EXISTS closed (
     space TEXT NOT NULL PRIMARY KEY
+) WITHOUT ROWID;
+
+-- The projects that belong to the spaces, as of the last exchange.
+CREATE TABLE IF NOT EXISTS projects (
+    space   TEXT NOT NULL,
+    project TEXT NOT NULL,
+    PRIMARY KEY (space, project)
 ) WITHOUT ROWID;

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.readonly import read_only_uri
-from anamnesis.store.machine_database import MachineDatabase
+from anamnesis.store.machine_database import MachineDatabase, schema_version
 
-_PROJECTS = Path(__file__).with_name("projects.sql")
 # The record of the exchange with the hub, which knows the space of each note, but not its authors.
 EXCHANGED = "hub.db"
 _OF_SHARED_SPACES = (
@@ -47,18 +46,17 @@ class SharedNotes(MachineDatabase):
     """The shared.db of a store."""
 
     schema = Path(__file__).with_name("shared.sql")
+    version = 2
     holds = "The record of shared notes"
 
     def __init__(self, root: Path) -> None:
         super().__init__(root / "shared.db")
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        super()._prepare(db)
-        for statement in _PROJECTS.read_text("utf-8").split(";\n"):
-            db.execute(statement)
-
     def _create(self, db: sqlite3.Connection) -> None:
+        is_new = not schema_version(db)
         super()._create(db)
+        if not is_new:
+            return
         rows = [(each.note, each.space, UNKNOWN) for each in self._exchanged()]
         db.executemany("INSERT OR IGNORE INTO shared (note, space, author) VALUES (?, ?, ?)", rows)
 
