@@ -30,27 +30,30 @@ def superlinear(call: Callable[[Input], object], make: Callable[[int], Input], l
     before = 0.0
     for size in (step for step in STEPS if step <= largest):
         elapsed = seconds(call, make(size))
-        if _is_growth(before, elapsed):
-            # Where the reference needs new memory, only the next step tells quadratic work from it.
-            found = _excess(call, make, size) or _excess(call, make, size * 4)
-            if found:
-                return found
+        if _is_growth(before, elapsed, _MOST_GROWTH) and (found := _excess(call, make, size)):
+            return found
         before = elapsed
     return ""
 
 
-def _is_growth(before: float, elapsed: float, most: float = _MOST_GROWTH) -> bool:
+def _is_growth(before: float, elapsed: float, most: float) -> bool:
     return elapsed > max(_MEASURABLE_SECONDS, most * max(before, _MEASURABLE_SECONDS / 4))
 
 
 def _excess(call: Callable[[Input], object], make: Callable[[int], Input], size: int) -> str:
-    """A message if from a quarter of this size the time grows more than that of the reference; "" otherwise."""
-    small, large = make(size // 4), make(size)
-    turns = [(seconds(call, small), seconds(call, large), reference(size // 4), reference(size)) for _ in range(_TURNS)]
+    """A message if the time grows more than that of the reference from a quarter of this size to four times of it.
+
+    Over two steps linear work takes 16 times as long and quadratic work 256 times, far beyond what memory that is new
+    or no longer fits a cache costs.
+    """
+    sizes = size // 4, size * 4
+    small, large = map(make, sizes)
+    turns = [(seconds(call, small), seconds(call, large), *map(reference, sizes)) for _ in range(_TURNS)]
     before, elapsed, linear_before, linear = map(min, zip(*turns, strict=True))
-    if not _is_growth(before, elapsed, _MOST_GROWTH * max(1.0, linear / linear_before / _LINEAR_GROWTH)):
+    excused = max(1.0, linear / linear_before / _LINEAR_GROWTH**2)
+    if not _is_growth(before, elapsed, _MOST_GROWTH**2 * excused):
         return ""
-    return f"{size:,} characters took {elapsed:.3f} s, a quarter of them {before:.3f} s"
+    return f"{sizes[1]:,} characters took {elapsed:.3f} s, a sixteenth of them {before:.3f} s"
 
 
 def is_long_for_a_few(call: Callable[[Input], object], given: Input) -> bool:
