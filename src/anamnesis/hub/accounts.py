@@ -19,6 +19,7 @@ from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
+from anamnesis.notes.project_names import is_among
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -241,8 +242,11 @@ def give_project(db: Connection, space: Space, project: str, actor: str = ADMINI
 
 
 def take_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> bool:
-    query = "DELETE FROM anamnesis.projects WHERE space = %(space)s AND project = %(project)s"
-    was_given = db.execute(query, {"space": space.id, "project": project}).rowcount > 0
+    """Take back a project, in any spelling of its name; returns whether the space had it."""
+    rows = db.execute("SELECT project FROM anamnesis.projects WHERE space = %(space)s", {"space": space.id})
+    given = [row["project"] for row in rows if is_among(row["project"], [project])]
+    query = "DELETE FROM anamnesis.projects WHERE space = %(space)s AND project = ANY (%(given)s)"
+    was_given = db.execute(query, {"space": space.id, "given": given}).rowcount > 0
     if was_given:
         _record(db, actor, "space project removed", space, project)
     return was_given
