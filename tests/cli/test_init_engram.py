@@ -89,7 +89,7 @@ def test_one_command_adopts_engram_and_one_gives_it_back(user: EngramUser) -> No
     gone = user.command("uninstall")
     assert gone.code == 0
     up_to_date, triggers, left = gone.err.splitlines()
-    assert triggers == f"anamnesis: Our triggers are removed from {user.database}."
+    assert triggers.startswith(f"anamnesis: Our triggers are removed from {user.database}; writing with anamnesis adds")
     assert up_to_date == f"anamnesis: {user.database} is up to date; Engram can use it."
     assert left.startswith(f"anamnesis: Left: {user.store} ({LIVE} notes, the settings and ")
     assert user.settings() == before
@@ -138,6 +138,8 @@ def test_a_dry_run_shows_the_changes_and_makes_none(user: EngramUser, option: st
     changed = user.settings()
     planned = user.command("uninstall", option, "--json").json
     assert planned["engram"] is None
+    assert f"Would remove our triggers from {user.database}.\n" in user.command("uninstall", option).err
+    assert user.query(TRIGGERS) > 0
     assert len(planned["changes"]) == 6
     assert user.settings() == changed
 

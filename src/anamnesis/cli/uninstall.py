@@ -50,7 +50,8 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
     On a terminal, the command asks first.
 
     Our triggers are removed from it: it stops keeping the versions of what Engram changes and deletes. Those kept until
-    then stay; --everything removes them. While a daemon or a service uses it, nothing is removed from it.
+    then stay; --everything removes them. While a daemon or a service uses it, nothing is removed from it. Writing with
+    anamnesis adds the triggers again, unless the setting `bridge` is off.
 
     It names what it leaves: the home with notes, settings and backups, the git remote, the login at a hub. With
     --everything, the folders on this machine are removed too, after a question; in a pipe, that needs --yes.
@@ -77,14 +78,13 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
         raise click.Abort
     if is_asking and everything and not confirm_removal(left):
         raise click.Abort
-    is_reconciling = ENGRAM in names_to_remove and not only_print and settings().home.is_dir()
-    database = find_database(settings()) if is_reconciling else None
-    is_current = reconcile_engram(database) is not None if database else False
+    database = find_database(settings()) if ENGRAM in names_to_remove and settings().home.is_dir() else None
+    is_current = reconcile_engram(database) is not None if database and not only_print else False
     if not only_print:
         plan = _remove(names_to_remove)
     removed = [each for each in left if each.folder] if everything and not (only_print or plan.refusals) else []
     remove(removed)
-    recording = _leave(database, wholly=bool(removed)) if database else None
+    recording = _leave(database, wholly=bool(removed)) if database and not only_print else None
     left = [each for each in left if each not in removed]
     if as_json:
         changes, refusals = map(change_as_dict, plan.changes), map(refusal_as_dict, plan.refusals)
@@ -100,6 +100,9 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
             _print_engram(database, is_current)
             if recording.line:
                 click.echo(f"anamnesis: {recording.line}", err=True)
+        elif database and only_print and database.parent != settings().home:
+            what = "triggers and tables" if everything else "triggers"
+            click.echo(f"anamnesis: Would remove our {what} from {database}.", err=True)
         for each in removed:
             click.echo(f"anamnesis: Removed: {each.line}.", err=True)
         for each in left:
@@ -130,10 +133,11 @@ def _leave(database: Path, *, wholly: bool) -> _Recording:
         kept = leave(database, wholly=wholly)
     except FAILURES as error:
         return _Recording(True, f"{goes_on}: it cannot be changed now: {str(error).rstrip('.')}. Uninstall again.")
-    if not kept:
-        return _Recording(False, f"Our triggers are removed from {database}.")
+    if wholly:
+        return _Recording(False, f"Our triggers and tables are removed from {database}.")
+    done = f"Our triggers are removed from {database}; writing with anamnesis adds them, unless `bridge` is off."
     stays = counted(kept, "replaced or deleted version stays", "replaced or deleted versions stay")
-    return _Recording(False, f"Our triggers are removed from {database}. {stays} in it; --everything removes them.")
+    return _Recording(False, f"{done} {stays} in it; --everything removes them." if kept else done)
 
 
 def _print_engram(database: Path, is_current: bool) -> None:
