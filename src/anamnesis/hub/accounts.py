@@ -236,6 +236,8 @@ def give_project(db: Connection, space: Space, project: str, actor: str = ADMINI
     """Assign a project to a space: notes of the project that its members write go there."""
     if not project.strip() or not project.isprintable() or project_fault(project):
         raise InvalidArgument(f"{project[:40]!r} is not the key of a project.", "`anamnesis project show` prints one.")
+    if _names_given(db, space, project):
+        return
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"
     if db.execute(query, {"space": space.id, "project": project}).rowcount:
         _record(db, actor, "space project", space, project)
@@ -243,13 +245,18 @@ def give_project(db: Connection, space: Space, project: str, actor: str = ADMINI
 
 def take_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> bool:
     """Take back a project, in any spelling of its name; returns whether the space had it."""
-    rows = db.execute("SELECT project FROM anamnesis.projects WHERE space = %(space)s", {"space": space.id})
-    given = [row["project"] for row in rows if is_among(row["project"], [project])]
+    given = _names_given(db, space, project)
     query = "DELETE FROM anamnesis.projects WHERE space = %(space)s AND project = ANY (%(given)s)"
     was_given = db.execute(query, {"space": space.id, "given": given}).rowcount > 0
     if was_given:
         _record(db, actor, "space project removed", space, project)
     return was_given
+
+
+def _names_given(db: Connection, space: Space, project: str) -> list[str]:
+    """The spellings of a project's name under which a space has it."""
+    rows = db.execute("SELECT project FROM anamnesis.projects WHERE space = %(space)s", {"space": space.id})
+    return [row["project"] for row in rows if is_among(row["project"], [project])]
 
 
 def create_token(
