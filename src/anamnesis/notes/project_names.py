@@ -11,7 +11,8 @@ from anamnesis.notes.record import EVERYWHERE
 _REPEATED = re.compile("-{2,}|_{2,}")
 
 
-@lru_cache(maxsize=1024)
+# A filter compares all names of a hub, which may be thousands.
+@lru_cache(maxsize=10_000)
 def comparable(name: str) -> str:
     """A project's name in the form in which names are compared, which is the same for all that Engram takes for one.
 

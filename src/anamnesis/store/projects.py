@@ -18,7 +18,8 @@ def names_of(asked: str, known: Iterable[str]) -> list[str]:
 
     A short name that several full keys end in is a project of its own.
     """
-    names = [*known]
+    last = _last_part(asked)
+    names = [name for name in known if name == asked or _last_part(name) == last]
     of = _identities({*names, asked})
     return [name for name in names if of[name] == of[asked]]
 
