@@ -53,7 +53,7 @@ def other_names(known: Sequence[str], changed: set[str], renamed: Mapping[str, s
         names = names_of(project, known)
         keys = [name for name in names if "/" in name]
         if len(keys) == 1:
-            found |= {name: keys[0] for name in names if name != keys[0]}
+            found |= {name: keys[0] for name in names if "/" not in name}
     return found
 
 
