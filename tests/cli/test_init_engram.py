@@ -263,6 +263,19 @@ def test_after_an_uninstall_nothing_keeps_what_engram_replaces_and_deletes(user:
     assert user.query("SELECT count(*) FROM observations WHERE deleted_at IS NULL") == LIVE - 2
 
 
+def test_triggers_are_removed_also_after_the_bridge_was_turned_off(
+    user: EngramUser,
+) -> None:
+    user.command("init", "--all")
+    off = {"ANAMNESIS_BRIDGE": "off"}
+    assert user.query(TRIGGERS) > 0
+    assert "Our triggers are removed from" in user.command("uninstall", **off).err
+    assert user.query(TRIGGERS) == 0
+    shutil.copy(SAMPLE, user.database)
+    assert str(user.database) not in user.command("uninstall", **off).err
+    assert user.query(TRIGGERS) == 0
+
+
 def test_a_daemon_of_ours_that_would_be_in_the_way_of_engrams_is_named(user: EngramUser) -> None:
     user.command("init", "--all")
     url = user.command("daemon", "--background", "--port", "0").out.split()[0]

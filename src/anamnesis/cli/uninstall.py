@@ -78,8 +78,9 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
         raise click.Abort
     if is_asking and everything and not confirm_removal(left):
         raise click.Abort
-    database = find_database(settings()) if ENGRAM in names_to_remove and settings().home.is_dir() else None
-    is_current = reconcile_engram(database) is not None if database and not only_print else False
+    database = _database() if ENGRAM in names_to_remove and settings().home.is_dir() else None
+    is_reconciling = settings().bridge and not only_print
+    is_current = reconcile_engram(database) is not None if database and is_reconciling else False
     if not only_print:
         plan = _remove(names_to_remove)
     removed = [each for each in left if each.folder] if everything and not (only_print or plan.refusals) else []
@@ -118,6 +119,15 @@ class _Recording(NamedTuple):
     line: str
 
 
+def _database() -> Path | None:
+    """The engram.db of this machine, also if the bridge is off: it may have been on."""
+    try:
+        path = settings().engram_db()
+    except InvalidArgument:
+        return None
+    return path if path.exists() else None
+
+
 def _leave(database: Path, *, wholly: bool) -> _Recording:
     """End the recording in Engram's database, unless a daemon goes on using it."""
     from anamnesis.pid_file import PidFile
@@ -133,6 +143,8 @@ def _leave(database: Path, *, wholly: bool) -> _Recording:
         kept = leave(database, wholly=wholly)
     except FAILURES as error:
         return _Recording(True, f"{goes_on}: it cannot be changed now: {str(error).rstrip('.')}. Uninstall again.")
+    if kept is None:
+        return _Recording(False, "")
     if wholly:
         return _Recording(False, f"Our triggers and tables are removed from {database}.")
     done = f"Our triggers are removed from {database}; writing with anamnesis adds them, unless `bridge` is off."

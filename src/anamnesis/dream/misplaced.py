@@ -51,7 +51,7 @@ def other_names(known: Sequence[str], changed: set[str], renamed: Mapping[str, s
     }
     for project in changed - {GLOBAL}:
         names = names_of(project, known)
-        keys = [name for name in names if "/" in name]
+        keys = [name for name in one_each(names) if "/" in name]
         if len(keys) == 1:
             found |= {name: keys[0] for name in names if "/" not in name}
     return found
