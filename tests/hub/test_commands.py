@@ -99,7 +99,8 @@ def test_users_spaces_members_and_projects(run: Run) -> None:
     assert (changed["members"], changed["added"]) == (["mate:reader", "you:owner"], ["mate"])
     assert said(run("space", "member", "core", "--remove", "mate", "--json"))["members"] == ["you:owner"]
     assert "nobody else can be a member of" in refused(run("space", "member", "~you", "mate:reader"))
-    assert said(run("space", "project", "core", "x", "--remove", "github.com/you/core", "--json"))["projects"] == ["x"]
+    assert said(run("space", "project", "core", "GitHub.com/You/Core", "--json"))["projects"] == ["github.com/you/core"]
+    assert said(run("space", "project", "core", "x", "--remove", "github.com/You/core", "--json"))["projects"] == ["x"]
     assert [each["name"] for each in said(run("space", "list", "--json"))["spaces"]] == ["core", "~mate", "~you"]
     assert [each["spaces"] for each in said(run("user", "list", "--json"))["users"]] == [[], ["core:owner"]]
     actions = [each["action"] for each in said(run("audit", "--json"))["entries"]]

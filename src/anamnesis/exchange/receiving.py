@@ -18,6 +18,7 @@ from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.merge import conflict_of, set_aside
+from anamnesis.notes.project_names import is_among
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
@@ -149,7 +150,7 @@ class Receiver:
         if version.author != self.state.user:
             return version.author or SOMEBODY
         space = self.spaces.get(version.space)
-        if space and note.project != GLOBAL and note.project in space.projects:
+        if space and note.project != GLOBAL and is_among(note.project, space.projects):
             return ""
         authors = self.client.authors(version.space, note.id)
         return self.other_author(authors) or self.author_of_original(version.space, note)

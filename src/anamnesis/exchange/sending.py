@@ -15,6 +15,7 @@ from anamnesis.exchange.receiving import CLAIMED, Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
+from anamnesis.notes.project_names import is_among
 from anamnesis.notes.spaces import PERSONAL, space_of
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.shared_notes import Shared
@@ -278,7 +279,9 @@ def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> st
     named = personal if space_of(note).startswith(PERSONAL) else space_of(note)
     if named and (home is None or space_of(note) != home.named):
         return named
-    given = next((each.name for each in spaces.values() if note.project in each.projects and each.can_write), "")
+    given = next(
+        (each.name for each in spaces.values() if each.can_write and is_among(note.project, each.projects)), ""
+    )
     if home and (home.space != personal or named or not given):
         return home.space
     return given or personal

@@ -19,6 +19,7 @@ from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
+from anamnesis.notes.project_names import is_among
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -235,17 +236,27 @@ def give_project(db: Connection, space: Space, project: str, actor: str = ADMINI
     """Assign a project to a space: notes of the project that its members write go there."""
     if not project.strip() or not project.isprintable() or project_fault(project):
         raise InvalidArgument(f"{project[:40]!r} is not the key of a project.", "`anamnesis project show` prints one.")
+    if _names_given(db, space, project):
+        return
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"
     if db.execute(query, {"space": space.id, "project": project}).rowcount:
         _record(db, actor, "space project", space, project)
 
 
 def take_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> bool:
-    query = "DELETE FROM anamnesis.projects WHERE space = %(space)s AND project = %(project)s"
-    was_given = db.execute(query, {"space": space.id, "project": project}).rowcount > 0
+    """Take back a project, in any spelling of its name; returns whether the space had it."""
+    given = _names_given(db, space, project)
+    query = "DELETE FROM anamnesis.projects WHERE space = %(space)s AND project = ANY (%(given)s)"
+    was_given = db.execute(query, {"space": space.id, "given": given}).rowcount > 0
     if was_given:
         _record(db, actor, "space project removed", space, project)
     return was_given
+
+
+def _names_given(db: Connection, space: Space, project: str) -> list[str]:
+    """The spellings of a project's name under which a space has it."""
+    rows = db.execute("SELECT project FROM anamnesis.projects WHERE space = %(space)s", {"space": space.id})
+    return [row["project"] for row in rows if is_among(row["project"], [project])]
 
 
 def create_token(
