@@ -48,17 +48,17 @@ _WHOLE = ("clave", "senha", "mdp")
 _EAST = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _VERB = (
     "(?:is|was|are|lautet|lauten|ist|war|sind|es|era|fue|est|était|sont|é|eram?|è|sono|это|был|будет|[—–-])"
-    "(?:[ \t]+(?:now|still|jetzt|nun|noch|ahora|maintenant|agora|ora|adesso|теперь))?"
+    "(?:[ \t]{1,3}(?:now|still|jetzt|nun|noch|ahora|maintenant|agora|ora|adesso|теперь))?"
 )
 _SIGN = r"(?:[ \t]{0,2}\([^()\n]{1,40}\))?[\"'”“»*_`]{0,3}[ \t]{0,3}[:=：＝][ \t]{0,3}[*_]{0,3}[ \t]{0,3}"
 _OPEN = "[\"'`„“”«»「『]?[ \t]?"
 # The end of an inflected name, and up to eight words between it and what joins it to its value: "for the database".
-_FILLER = rf"[^\W\d_{_EAST}]{{0,3}}(?:[ \t]+[^\s:=：.,;!?()\[\]\"`]{{1,24}}){{0,8}}?"
+_FILLER = rf"[^\W\d_{_EAST}]{{0,3}}(?:[ \t]{{1,3}}[^\s:=：.,;!?()\[\]\"`]{{1,24}}){{0,8}}?"
 _JOINERS = (
-    re.compile(rf"{_FILLER}(?:{_SIGN}|[ \t]+{_VERB}[ \t]+){_OPEN}"),
-    re.compile(rf"{_FILLER}[ \t]+(?:to|auf|a|à|para|на)[ \t]+{_OPEN}"),
+    re.compile(rf"{_FILLER}(?:{_SIGN}|[ \t]{{1,3}}{_VERB}[ \t]{{1,3}}){_OPEN}"),
+    re.compile(rf"{_FILLER}[ \t]{{1,3}}(?:to|auf|a|à|para|на)[ \t]{{1,3}}{_OPEN}"),
 )
-_SPACE = re.compile(rf"[^\W\d_{_EAST}]{{0,3}}[ \t]+{_OPEN}")
+_SPACE = re.compile(rf"[^\W\d_{_EAST}]{{0,3}}[ \t]{{1,3}}{_OPEN}")
 # Scripts without spaces have particles.
 _PARTICLE = re.compile(rf"(?:{_SIGN}|[ \t]{{0,2}}(?:是|为|為|は|은|는|를|을|を|이|가)?[ \t]{{0,2}}){_OPEN}")
 _USER = re.compile(r"[^\s/:]{1,40}[ \t]{0,2}/[ \t]{1,2}")
@@ -78,7 +78,7 @@ _NO_SECRET = re.compile(
 
 
 def without_stated(text: str, lowered: bytes, removed: list[tuple[str, str]]) -> str:
-    """The text without the secrets that its sentences state, which are added to `removed`; `lowered` is its `ascii_of`."""
+    """The text without the secrets that its sentences state, which are added to `removed`; `lowered`: `ascii_of`."""
     names = [name for stem in _STEMS if stem in lowered for name in _BY_STEM[stem]]
     if not text.isascii() and _EASTERN_LETTER.search(text):
         names += _EASTERN
