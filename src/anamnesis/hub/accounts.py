@@ -19,6 +19,7 @@ from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
+from anamnesis.notes.spaces import VERSION_RANGE
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -61,9 +62,13 @@ def hub_id(db: Connection) -> str:
 
 
 def name_new_history(db: Connection, action: str = "hub new history") -> str:
-    """Give the hub another id, so that clients compare everything: versions that they have may be gone."""
+    """Give the hub another id, so that clients compare everything: versions that they have may be gone.
+
+    Their numbers are not given out again, so that a client can tell a version from before the loss from a later one.
+    """
     query = "UPDATE anamnesis.hub SET id = %(id)s RETURNING id"
     audit.record(db, ADMINISTRATOR, action, hub_id(db))
+    db.execute("UPDATE anamnesis.spaces SET seq = (seq / %(range)s + 1) * %(range)s", {"range": VERSION_RANGE})
     return str((one(db, query, {"id": secrets.token_hex(16)}) or {})["id"])
 
 
