@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
-from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
+from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.merge import conflict_of, set_aside
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
@@ -412,9 +412,14 @@ class Receiver:
         if local.data == data:
             decision.files += self._remove_old_file(note, local, base)
             return True
+        if base and base.hash not in (None, UNKNOWN_HASH) and theirs.version <= -base.version:
+            decision.queued = Waiting(note.id, theirs.space, "")  # the hub was set back to before the file
+            return True
         decision.kind = decision.kind or "changed"
         path = self._path(note, local, data)
-        if (base and base.version > 0 and base.hash == local.file.hash) or (local.memory and _redacted(local.memory) == text):
+        if (base and base.version > 0 and base.hash == local.file.hash) or (
+            local.memory and _redacted(local.memory) == text
+        ):
             former = [Replacement(local.path, local.data, None)] if path != local.path else []
             decision.files += [Replacement(path, None if former else local.data, data), *former]
         else:
@@ -423,8 +428,8 @@ class Receiver:
 
     def _merge(self, decision: Decision, base: Agreed | None, local: Local, theirs: File) -> None:
         common = None
-        if base and base.is_live and base.version > 0:
-            common = self.client.text(base.space, base.note, base.version)
+        if base and base.hash not in (None, UNKNOWN_HASH) and base.version:
+            common = self.client.text(base.space, base.note, abs(base.version))
         before = [File(local.path, common.encode("utf-8"))] if common is not None else []
         ours = File(local.path, local.text.encode("utf-8"))
         merged = integrate(Side(before, [ours]), Side(before, [theirs]))

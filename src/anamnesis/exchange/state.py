@@ -234,7 +234,12 @@ class HubState:
         """
 
         def change(db: sqlite3.Connection) -> None:
-            given = {"account": self.number, "space": space, "first": seq // VERSION_RANGE * VERSION_RANGE, "unknown": UNKNOWN_HASH}
+            given = {
+                "account": self.number,
+                "space": space,
+                "first": seq // VERSION_RANGE * VERSION_RANGE,
+                "unknown": UNKNOWN_HASH,
+            }
             former = "account = :account AND space = :space AND version < 0 AND -version >= :first"
             db.execute(f"DELETE FROM agreed WHERE {former} AND hash IS NULL", given)
             db.execute(f"UPDATE agreed SET hash = :unknown WHERE {former}", given)
@@ -243,7 +248,9 @@ class HubState:
 
     def requeue_unseen(self) -> None:
         """Forget and queue the notes that a reset space turned out not to have, so that they are sent again."""
-        found = self._rows("SELECT note, space FROM agreed WHERE account = :account AND version < 0 AND hash IS NOT NULL")
+        found = self._rows(
+            "SELECT note, space FROM agreed WHERE account = :account AND version < 0 AND hash IS NOT NULL"
+        )
         self.queue(Waiting(note, space, "") for note, space in found)
         self._change("DELETE FROM agreed WHERE account = ? AND version < 0", [(self.number,)])
 

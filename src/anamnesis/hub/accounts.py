@@ -328,13 +328,13 @@ def start_device(db: Connection, key: Key, machine: str) -> tuple[str, str]:
     return code, user_code
 
 
-def approve_device(db: Connection, user_code: str, user: str) -> str:
-    """Confirm a login as the user of this transaction; returns the name of the machine."""
+def approve_device(db: Connection, user_code: str, user: str, actor: str = "") -> str:
+    """Confirm a login as the user of this transaction, or for the user as another actor; returns the machine's name."""
     query = "SELECT anamnesis.approve_device(%(code)s) AS machine"
     machine = (one(db, query, {"code": plain_user_code(user_code)}) or {}).get("machine")
     if machine is None:
         raise NotFound(f"No login waits with the code {user_code!r}.", "A code works once, within 15 minutes.")
-    audit.record(db, user, "device approve", machine)
+    audit.record(db, actor or user, "device approve", machine, user=user)
     return str(machine)
 
 
