@@ -274,6 +274,9 @@ def test_the_audit_log_names_who_acted_and_what_members_did_to_notes(
     assert [each for each in entries if each["id"]] == with_no_notes
     by_mate = said(run("audit", "--space", "core", "--user", "mate", "-n", "2", "--json"))["entries"]
     assert {each["action"] for each in by_mate} == {"note move", "note delete"}
+    erased = run("erase", "note", "core", plan, "-y").stdout
+    assert erased.endswith("Versions of it are still in ~mate: erase them there too.\n")
+    assert plan not in run("audit", "--space", "core", "--user", "mate", "--json").stdout
 
 
 def test_a_backup_is_verified_and_restored_into_a_new_database(

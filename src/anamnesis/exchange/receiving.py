@@ -412,7 +412,8 @@ class Receiver:
         if local.data == data:
             decision.files += self._remove_old_file(note, local, base)
             return True
-        if base and base.hash not in (None, UNKNOWN_HASH) and theirs.version <= -base.version:
+        is_comparable = base and base.space == theirs.space and base.hash not in (None, UNKNOWN_HASH)
+        if base and is_comparable and theirs.version <= -base.version:
             decision.queued = Waiting(note.id, theirs.space, "")  # the hub was set back to before the file
             return True
         decision.kind = decision.kind or "changed"
