@@ -128,7 +128,7 @@ class Sender:
             return None
         if fault := self._write_fault(name):
             return Waiting(note.id, name, fault)
-        base = rows[name].version if name in rows else 0
+        base = max(0, rows[name].version) if name in rows else 0
         return _Offer(Outgoing(name, note.id, base, local.text), local, note.title)
 
     def _plan_deletion(self, note_id: str, rows: Mapping[str, Agreed]) -> _Offer | Waiting | None:
@@ -138,7 +138,7 @@ class Sender:
             return None
         if fault := self._write_fault(home.space):
             return Waiting(note_id, home.space, f"It was deleted here. {fault}")
-        return _Offer(Outgoing(home.space, note_id, home.version, None), None)
+        return _Offer(Outgoing(home.space, note_id, max(0, home.version), None), None)
 
     def _write_fault(self, name: str) -> str:
         """Why the user cannot write to a space; "" if allowed."""

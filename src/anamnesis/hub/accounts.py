@@ -20,6 +20,7 @@ from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavai
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
 from anamnesis.notes.project_names import is_among
+from anamnesis.notes.spaces import VERSION_RANGE
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -62,9 +63,13 @@ def hub_id(db: Connection) -> str:
 
 
 def name_new_history(db: Connection, action: str = "hub new history") -> str:
-    """Give the hub another id, so that clients compare everything: versions that they have may be gone."""
+    """Give the hub another id, so that clients compare everything: versions that they have may be gone.
+
+    Their numbers are not given out again, so that a client can tell a version from before the loss from a later one.
+    """
     query = "UPDATE anamnesis.hub SET id = %(id)s RETURNING id"
     audit.record(db, ADMINISTRATOR, action, hub_id(db))
+    db.execute("UPDATE anamnesis.spaces SET seq = (seq / %(range)s + 1) * %(range)s", {"range": VERSION_RANGE})
     return str((one(db, query, {"id": secrets.token_hex(16)}) or {})["id"])
 
 
@@ -334,13 +339,13 @@ def start_device(db: Connection, key: Key, machine: str) -> tuple[str, str]:
     return code, user_code
 
 
-def approve_device(db: Connection, user_code: str, user: str) -> str:
-    """Confirm a login as the user of this transaction; returns the name of the machine."""
+def approve_device(db: Connection, user_code: str, user: str, actor: str = "") -> str:
+    """Confirm a login as the user of this transaction, or for the user as another actor; returns the machine's name."""
     query = "SELECT anamnesis.approve_device(%(code)s) AS machine"
     machine = (one(db, query, {"code": plain_user_code(user_code)}) or {}).get("machine")
     if machine is None:
         raise NotFound(f"No login waits with the code {user_code!r}.", "A code works once, within 15 minutes.")
-    audit.record(db, user, "device approve", machine)
+    audit.record(db, actor or user, "device approve", machine, user=user)
     return str(machine)
 
 
