@@ -90,7 +90,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
             console().print(f"≠ {in_a_line(sentence)}", style="yellow")
     else:
         _print(facts, done)
-    if done.hub and done.hub.invitations and not _is_discarded():
+    if done.hub and done.hub.has_news and not _is_discarded():
         from anamnesis.exchange.login import mark_told
 
         mark_told(settings().home)

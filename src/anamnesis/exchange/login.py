@@ -16,6 +16,7 @@ from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
 from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.exchange.state import HubDatabase, HubState
 from anamnesis.notes.spaces import check_space
+from anamnesis.store.shared_notes import SharedNotes
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
@@ -78,10 +79,11 @@ def answer_invitation(home: Path, account: Account, space: str, *, accepts: bool
 
 
 def mark_told(home: Path) -> None:
-    """Record that a person has read the result of a sync, so that the next one does not name the same invitations."""
+    """Record that a person has read the result of a sync: the next one does not name the same invitations and
+    projects."""
     if account := read_account(home):
-        with closing(HubDatabase(home)) as database:
-            HubState(database, account).mark_told()
+        with closing(HubDatabase(home)) as database, closing(SharedNotes(home)) as shared:
+            HubState(database, account).mark_told(shared.projects())
 
 
 @contextmanager

@@ -26,6 +26,7 @@ class HubResult:
     hint: str = ""
     decided: tuple[str, ...] = ()  # as in SyncResult
     invitations: int = 0  # how many wait for an answer
+    has_news: bool = False  # `detail` names invitations or projects that no earlier one has named
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:

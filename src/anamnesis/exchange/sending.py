@@ -272,16 +272,14 @@ class Sender:
 def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> str:
     """The space that a note belongs to.
 
-    A note stays in its space until it names another one; a note in the user's own space follows its project.
+    A note stays in its space until it names another one; a new note that names none is the user's own. Its project
+    does not count here: whoever writes a note for a team's space by way of its project writes the space into it.
     """
     personal = next((space.name for space in spaces.values() if space.is_personal), PERSONAL)
     named = personal if space_of(note).startswith(PERSONAL) else space_of(note)
     if named and (home is None or space_of(note) != home.named):
         return named
-    given = next((each.name for each in spaces.values() if note.project in each.projects and each.can_write), "")
-    if home and (home.space != personal or named or not given):
-        return home.space
-    return given or personal
+    return home.space if home else personal
 
 
 def _home(rows: Mapping[str, Agreed]) -> Agreed | None:

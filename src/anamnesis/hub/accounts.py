@@ -19,6 +19,7 @@ from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
+from anamnesis.project import GLOBAL
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -232,7 +233,12 @@ def answer_invitation(db: Connection, caller: Caller, space: str, *, accepts: bo
 
 
 def give_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> None:
-    """Assign a project to a space: notes of the project that its members write go there."""
+    """Assign a project to a space: new notes of the project that its members write go there."""
+    if project.strip().lower() == GLOBAL:
+        raise InvalidArgument(
+            f"{project!r} is no project: every note that belongs to none has it, such as a diary.",
+            "Give the space the project of a repository.",
+        )
     if not project.strip() or not project.isprintable() or project_fault(project):
         raise InvalidArgument(f"{project[:40]!r} is not the key of a project.", "`anamnesis project show` prints one.")
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"

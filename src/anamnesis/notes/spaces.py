@@ -16,6 +16,8 @@ from anamnesis.notes.record import Memory
 KEY = "space"
 # The names of personal spaces begin with it.
 PERSONAL = "~"
+# The line of a note that its owner keeps private, whatever the name of the user.
+OWN = "~own"
 _AFTER = "tags"
 # A value on the lines after its key was written by somebody else, and is left alone.
 _LINE = lazy_pattern(rf"^{KEY}: *+(\S.*+)\n", re.MULTILINE)

@@ -134,6 +134,13 @@ class SharedNotes(MachineDatabase):
             found.setdefault(space, set()).add(project)
         return found
 
+    def spaces_for(self, project: str) -> list[str]:
+        """The shared spaces that the project belongs to and that the user may write to, as of the last exchange."""
+        query = (
+            "SELECT space FROM projects WHERE project = ? AND space NOT IN (SELECT space FROM closed) ORDER BY space"
+        )
+        return [space for (space,) in self.read(lambda db: db.execute(query, (project,)).fetchall()) or ()]
+
     def save_projects(self, projects: Mapping[str, Collection[str]]) -> None:
         """Replace the list of the projects of all spaces."""
         rows = {(space, project) for space, some in projects.items() for project in some}
