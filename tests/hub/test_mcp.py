@@ -106,7 +106,7 @@ def test_the_notes_of_a_project_are_in_the_space_that_it_was_given_to(hub: Runni
     you = hub.user("you")
     note = call(hub, you, "memory_write", type="semantic", title="App", body="Bundled.", project="github.com/acme/app")
     assert note["space"] == "core"
-    assert space_of(parse(you(f"/v1/spaces/core/notes/{note['id']}").json["text"])) == ""
+    assert space_of(parse(you(f"/v1/spaces/core/notes/{note['id']}").json["text"])) == "core"
 
 
 def test_the_gate_keeps_out_what_a_note_of_the_space_says_also_of_two_writers_at_once(hub: RunningHub) -> None:

@@ -118,6 +118,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         _detail(cycle, waiting, news),
         decided=tuple(dict.fromkeys(receiver.decided)),
         invitations=invitations,
+        sent_to=sender.sent_to,
         has_news=bool(news),
     )
 
