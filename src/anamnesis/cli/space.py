@@ -221,7 +221,7 @@ def _draw(facts: dict[str, Any]) -> None:
     for each in facts["unshared"]:
         count = counted(len(each["notes"]), "note")
         screen.draw(
-            "[yellow]{} of {}[/], from before it belonged to {}: only you read them",
+            "[yellow]{}[/] of {} only you read, though the project belongs to {}",
             count,
             each["project"],
             listed(each["spaces"]),

@@ -27,7 +27,7 @@ _UNTRUSTED = (
 
 # What a session is told once, before it writes anything.
 _SHARED = (
-    "Anamnesis: this project belongs to the space {}, whose members read the notes that are written about it and the"
+    "Anamnesis: this project belongs to the space {}, whose members read what `memory_write` writes about it and the"
     ' summary of this session. Tell the user; `memory_write` with space "~" keeps a note private.\n'
 )
 
