@@ -94,6 +94,7 @@ def test_what_existed_before_stays_private_until_its_owner_answers_for_it(runnin
     assert "belongs to the space core" in desk("show", first.out.strip()).err
     assert "space" not in desk("show", private.out.strip(), "--json").json
     assert "space core" in desk.on_terminal("show", first.out.strip())
+    assert f"{FALCON} · space core #later" in desk("tag", first.out.strip(), "later").out
     assert desk("sync", "--json").json["hub"]["sent_to"] == {"core": 2}
     assert titles(other) == ["Deploy", "Tests"]
 

@@ -140,6 +140,10 @@ def project(database: str, name: str, projects: tuple[str, ...], remove: tuple[s
         print_json({"space": name, "projects": now, "removed": removed})
     else:
         click.echo(f"Projects of {name}: {', '.join(now) or 'none'}.")
+        if projects:
+            click.echo("New notes of its writers go there; earlier ones stay private until their owners share them.")
+        if removed:
+            click.echo("Notes that are there stay.")
 
 
 def _say_added(users: Sequence[str]) -> None:
