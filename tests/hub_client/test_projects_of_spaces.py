@@ -139,6 +139,25 @@ def test_the_owner_shares_all_that_waits_with_one_answer(running: RunningHub, pe
     assert titles(other) == ["One", "Two"], "what is there stays, and later notes do not follow"
 
 
+def test_a_project_counts_for_the_login_whose_space_has_it(running: RunningHub, person: People) -> None:
+    """A note that is written after a logout, or before the first exchange of another login, is nobody else's."""
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    desk, other = person("desk"), person("other")
+    give(running)
+    desk.login(running, you.token)
+    other.login(running, mate.token)
+    sync(desk)
+    assert "core" in desk("write", "Shared", "Text.", "--project", FALCON).err
+    sync(desk)
+    desk("logout")
+    assert desk("write", "Alone", "Text.", "--project", FALCON).err == ""
+    desk.login(running, you.token)
+    assert desk("write", "Early", "Text.", "--project", FALCON).err == ""
+    sync(desk)
+    assert titles(other) == ["Shared"]
+    assert desk("space", "--json").json["unshared"][0]["notes"] != []
+
+
 def test_an_agent_and_a_session_are_told_where_their_notes_go(running: RunningHub, person: People) -> None:
     you, mate = running.user("you", core="writer"), running.user("mate", core="reader")
     desk, other = person("desk"), person("other")

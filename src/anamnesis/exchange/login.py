@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from anamnesis.config import Proxies
 from anamnesis.disk import locked
-from anamnesis.errors import InvalidArgument, LockHeld
+from anamnesis.errors import InvalidArgument, LockHeld, StoreUnavailable
 from anamnesis.exchange.account import Account, Address, forget_account, parse_address, read_account, write_account
 from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
 from anamnesis.exchange.proxy import NO_PROXIES
@@ -56,8 +56,18 @@ def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXI
     except (KeyError, TypeError) as error:
         raise HubRefused(f"The server at {address.url} is not a hub.", "Check the address.") from error
     with _exchange_lock(home):
+        _forget_projects(home, account)
         write_account(home, account)
     return LoggedIn(account, spaces)
+
+
+def _forget_projects(home: Path, account: Account) -> None:
+    """Let the projects of the spaces of another login place no note before the first exchange."""
+    with suppress(StoreUnavailable):
+        if (known := read_account(home)) and known.identity == account.identity:
+            return
+    with closing(SharedNotes(home)) as shared:
+        shared.save_projects({})
 
 
 def log_out(home: Path) -> None:

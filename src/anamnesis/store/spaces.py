@@ -6,6 +6,7 @@ so. A note of the project that names no space is the user's own: it is older tha
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.notes import Memory
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from anamnesis.store.store import MemoryStore
 
 _PORTABLE = "portable"
+# The login of the exchange with the hub.
+_LOGIN = "hub.json"
 
 
 class Unshared(NamedTuple):
@@ -27,8 +30,12 @@ class Unshared(NamedTuple):
 
 
 def spaces_of_project(store: MemoryStore, project: str) -> list[str]:
-    """The shared spaces that the project belongs to and that the user may write to, as of the last exchange."""
-    return store.shared.spaces_for(project) if store.has_shared and project != GLOBAL else []
+    """The shared spaces that the project belongs to and that the user may write to, as of the last exchange.
+
+    None after a logout: the next login may be another user's, or at another hub.
+    """
+    is_any = project != GLOBAL and store.has_shared and os.path.exists(f"{store.root}/{_LOGIN}")
+    return store.shared.spaces_for(project) if is_any else []
 
 
 def in_space_of_project(store: MemoryStore, note: Memory) -> Memory:

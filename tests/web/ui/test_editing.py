@@ -11,6 +11,7 @@ import pytest
 from tests.web.daemon import Daemon, Reply
 from tests.web.ui.visiting import HTML, Visitor
 
+from anamnesis.exchange.account import Account, write_account
 from anamnesis.notes import Memory
 from anamnesis.notes.spaces import space_of
 from anamnesis.store import MemoryStore
@@ -81,6 +82,7 @@ def test_a_note_of_a_teams_project_from_a_form_says_who_reads_it(editing: Daemon
     visitor = Visitor(editing)
     with MemoryStore(editing.home) as store:
         store.shared.save_projects({"core": ["falcon"]})
+    write_account(editing.home, Account("http://127.0.0.1:1", "anh_x", "you", "hub"))
     written = {"title": "New", "body": "one", "type": "semantic", "scope": "portable"}
     messages = [
         visitor.send("/ui/notes/new", **written, project=project)["done"] for project in ("falcon", "falcon", "other")
