@@ -415,6 +415,10 @@ def test_a_project_of_two_spaces_or_of_one_to_read_sends_nothing(machine: Machin
     for project, expected in (("acme", none), ("solo", space_line("core")), ("read", none), ("Solo", none)):
         assert lines_of_project(one.store, project, "portable", {}) == expected, project
     assert lines_of_project(one.store, "solo/part", "portable", {}) == {}
+    hub.spaces["~you"].projects = ["own"]
+    hub.spaces["core"].projects.append("own")
+    assert "~you" not in one.sync().detail
+    assert lines_of_project(one.store, "own", "portable", {}) == {}
     assert lines_of_project(one.store, "solo", "machine-local", {}) == {}
     assert lines_of_project(one.store, "solo", "portable", space_line("~own")) == space_line("~own")
     note = one.write("a", project="acme")

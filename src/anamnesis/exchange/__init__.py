@@ -131,7 +131,11 @@ def _of_projects(cycle: Cycle) -> Iterator[str]:
     """A sentence for each space that the user may write to and that has got projects."""
     told, store = cycle.receiver.state.spaces(), cycle.receiver.store
     for name, space in cycle.receiver.spaces.items():
-        if space.can_write and (new := sorted({*space.projects}.difference(told[name].projects))):
+        if (
+            space.can_write
+            and not space.is_personal
+            and (new := sorted({*space.projects}.difference(told[name].projects)))
+        ):
             what = f"{'project' if len(new) == 1 else 'projects'} {listed(new)}"
             old = sum(len(each.notes) for each in unshared(store) if each.project in new)
             stay = f", and {counted(old, 'earlier one stays', 'earlier ones stay')} your own" if old else ""

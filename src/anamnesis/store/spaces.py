@@ -32,10 +32,12 @@ class Unshared(NamedTuple):
 def spaces_of_project(store: MemoryStore, project: str) -> list[str]:
     """The shared spaces that the project belongs to and that the user may write to, as of the last exchange.
 
-    None after a logout: the next login may be another user's, or at another hub.
+    None after a logout: the next login may be another user's, or at another hub. None if the user has given the project
+    to their own space.
     """
     is_any = project != GLOBAL and store.has_shared and os.path.exists(f"{store.root}/{_LOGIN}")
-    return store.shared.spaces_for(project) if is_any else []
+    spaces = store.shared.spaces_for(project) if is_any else []
+    return spaces if all(map(is_shared, spaces)) else []
 
 
 def in_space_of_project(store: MemoryStore, note: Memory) -> Memory:

@@ -90,9 +90,17 @@ def test_a_note_of_a_teams_project_from_a_form_says_who_reads_it(editing: Daemon
     assert "Saved. The project falcon belongs to the space core: its members read this note" in messages[0]
     assert "Saved. It goes to the space core, whose members read it." in messages[1]
     assert "space" not in messages[2]
+    notes = visitor.data("/ui/notes?project=falcon")["notes"]
+    assert [visitor.data(f"/ui/notes/{each['id']}")["space"] for each in notes] == ["core", "core"]
+    page = editing.ask("GET", f"/ui/notes/{notes[0]['id']}", Accept=HTML).text
+    assert "the space core, whose members read it" in page
     with MemoryStore(editing.home) as store:
-        assert [space_of(store.get(note.id)) for note in store.list(project="falcon")] == ["core", "core"]
+        store.put(Memory("before", "semantic", "Old", "x", project="falcon"))
+        assert [space_of(store.get(each["id"])) for each in notes] == ["core", "core"]
         assert [space_of(store.get(note.id)) for note in store.list(project="other")] == [""]
+    (waiting,) = visitor.data("/ui/fleet")["unshared"]
+    assert waiting == {"project": "falcon", "spaces": ["core"], "notes": ["before"]}
+    assert "only you read, though the project belongs to core" in editing.ask("GET", "/ui/fleet", Accept=HTML).text
 
 
 @pytest.mark.parametrize(
