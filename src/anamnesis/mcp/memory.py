@@ -261,7 +261,7 @@ def note_schemas() -> tuple[dict[str, Message], dict[str, Message]]:
     tags = optional(texts("Words to find it by."))
     scope = text("portable or machine-local.", enum=list(SCOPES), default="portable")
     project = text("The project key the note belongs to.", default="global")
-    space = optional(text("The team's space that gets the note, if the user wants that."))
+    space = optional(text("The team's space that gets the note, if the user wants that; ~ is the user's own."))
     written = {"type": kind, "title": title, "body": body, "project": project, "tags": tags, "scope": scope}
     written["space"] = space
     changed = {
