@@ -14,9 +14,10 @@ from tests.exchange.small_hub import SmallHub, Space
 
 from anamnesis.exchange.account import read_account
 from anamnesis.exchange.state import HubDatabase, HubState, Invitation
-from anamnesis.notes import parse
+from anamnesis.notes import Memory, parse, render
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
-from anamnesis.notes.spaces import space_of, with_space
+from anamnesis.notes.spaces import space_line, space_of, with_space
+from anamnesis.store.spaces import lines_of_project, unshared, who_reads
 from anamnesis.sync.conflicts import list_conflicts
 
 
@@ -369,21 +370,60 @@ def test_a_note_that_names_another_space_moves_there_on_all_machines(machine: Ma
     assert len(three.store.trashed()) == 1
 
 
-def test_the_notes_of_a_project_move_to_the_space_it_is_given_to(machine: Machines, hub: SmallHub) -> None:
-    one, two = machine("one"), machine("two", "mate")
-    note, other = one.write("a", project="acme/web"), one.write("b")
-    one.sync()
+def test_a_project_that_a_space_is_given_takes_no_note_along(machine: Machines, hub: SmallHub) -> None:
+    """Neither one that the hub has nor one written offline; an edit or the user's other machine does not either."""
+    one, laptop, mate = machine("one"), machine("laptop"), machine("two", "mate")
+    synced, unsent = one.write("a", project="acme/web"), one.write("b", project="acme/web")
+    one.sync(), laptop.sync()
+    late = one.write("c", project="acme/web")
+    hub.spaces["core"] = Space({"you": "writer", "mate": "reader"}, ["acme/web", "global"])
+    diary = one.write("Dear diary.")
+    one.sync(), laptop.sync(), mate.sync()
+    laptop.store.update(synced, body="a, edited")
+    one.store.update(unsent, tags=["edited"])
+    for each in (laptop, one, laptop, mate):
+        each.sync()
+    assert {*hub.spaces["~you"].live()} == {synced, unsent, late, diary}
+    assert mate.bodies() == {} and not hub.spaces["core"].versions
+    assert [(each.project, each.spaces, {*each.notes}) for each in unshared(laptop.store)] == [
+        ("acme/web", ["core"], {synced, unsent, late})
+    ]
+    assert unshared(mate.store) == []
+
+
+def test_a_note_stays_in_the_space_that_its_project_was_taken_from(machine: Machines, hub: SmallHub) -> None:
+    """Also one that an earlier release sent there, which names no space."""
     hub.spaces["core"] = Space({"you": "writer", "mate": "reader"}, ["acme/web"])
-    one.sync(), two.sync()
-    assert [*hub.spaces["~you"].live()] == [other]
-    assert two.bodies() == {note: "a"}
-    new = one.write("c", project="acme/web")
-    one.sync(), two.sync()
-    assert two.bodies() == {note: "a", new: "c"}
+    one, two = machine("one"), machine("two", "mate")
+    hub.put("core", "OLD", render(Memory("OLD", "semantic", "T", "old", project="acme/web")), "you")
+    one.sync()
+    new = one.write("new", project="acme/web", extra=lines_of_project(one.store, "acme/web", "portable", {}))
     hub.spaces["core"].projects = []
-    one.store.update(note, body="A")
+    one.store.update("OLD", body="old, edited")
     one.sync(), two.sync()
-    assert two.bodies() == {note: "A", new: "c"}, "a note stays where it is until it names another space"
+    assert two.bodies() == {"OLD": "old, edited", new: "new"}
+    assert unshared(one.store) == []
+
+
+def test_a_project_of_two_spaces_or_of_one_to_read_sends_nothing(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer"}, ["acme", "solo"])
+    hub.spaces["ops"] = Space({"you": "writer"}, ["acme"])
+    hub.spaces["all"] = Space({"you": "reader"}, ["acme", "solo", "read"])
+    one = machine("one")
+    one.sync()
+    none: dict[str, str] = {}
+    for project, expected in (("acme", none), ("solo", space_line("core")), ("read", none), ("Solo", space_line("core"))):
+        assert lines_of_project(one.store, project, "portable", {}) == expected, project
+    assert lines_of_project(one.store, "solo/part", "portable", {}) == {}
+    hub.spaces["~you"].projects = ["own"]
+    hub.spaces["core"].projects.append("own")
+    assert "~you" not in one.sync().detail
+    assert lines_of_project(one.store, "own", "portable", {}) == {}
+    assert lines_of_project(one.store, "solo", "machine-local", {}) == {}
+    assert lines_of_project(one.store, "solo", "portable", space_line("~own")) == space_line("~own")
+    note = one.write("a", project="acme")
+    assert "core and ops have its project" in who_reads(one.store, one.store.get(note))
+    assert [each.spaces for each in unshared(one.store)] == [["core", "ops"]]
 
 
 def test_a_removed_member_keeps_the_notes_and_gets_a_message(machine: Machines, hub: SmallHub) -> None:
@@ -417,11 +457,11 @@ def test_a_note_for_a_missing_space_stays_queued(machine: Machines, hub: SmallHu
 
 
 def test_the_other_version_of_a_conflict_goes_to_the_space_of_the_note(machine: Machines, hub: SmallHub) -> None:
-    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"}, ["acme"])
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one, two = machine("one"), machine("two", "mate")
-    note = one.write("a", project="acme")
+    note = "NOTE"
+    hub.put("core", note, render(Memory(note, "semantic", "T", "a", project="acme")), "you")  # it names no space
     one.sync(), two.sync()
-    hub.spaces["core"].projects = []
     one.store.update(note, body="one")
     two.store.update(note, body="two")
     one.sync(), two.sync(), one.sync()
@@ -576,7 +616,7 @@ def test_a_state_that_knew_no_invitations_learns_them(machine: Machines) -> None
         state = HubState(database, account)
         state.save_invitations([offered])
         assert (state.untold(), [*state.agreed([note])]) == (["core"], [note])
-        state.mark_told()
+        state.mark_told({})
         state.save_invitations([offered._replace(role="reader")])
         assert state.untold() == []
     assert one.standing().invitations == (offered._replace(role="reader"),)

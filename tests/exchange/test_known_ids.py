@@ -6,6 +6,7 @@ from tests.exchange.conftest import Machines
 from tests.exchange.small_hub import SmallHub, Space
 
 from anamnesis.notes import Memory, render
+from anamnesis.notes.spaces import with_space
 
 REASON = "Another member has a note with the same id in core: yours stays as it is, and theirs is not received."
 
@@ -46,15 +47,14 @@ def test_it_is_received_once_the_private_note_is_gone(machine: Machines, hub: Sm
     assert one.bodies() == {note: "Theirs."}
 
 
-def test_a_note_whose_project_is_given_to_the_space_waits_too_and_stops_nothing(
-    machine: Machines, hub: SmallHub
-) -> None:
+def test_a_note_that_its_owner_shares_waits_too_and_stops_nothing(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one = machine("one")
-    note, other = one.write("Private.", project="app"), one.write("Other.", project="app")
+    note, other = one.write("Private."), one.write("Other.")
     one.sync()
     hub.put("core", note, theirs(note))
-    hub.spaces["core"].projects.append("app")
+    for each in (note, other):
+        one.store.update(each, extra=with_space(one.store.get(each), "core").extra)
     assert one.sync().waiting == 1
     assert (one.bodies()[note], one.reasons()) == ("Private.", [REASON])
     assert [*hub.spaces["~you"].live()] == [note]

@@ -22,19 +22,19 @@ def test_a_restore_loses_no_line_and_brings_no_deleted_note_back(machine: Machin
     written = edit_at_random(machines, chance, EDITS // 3)
     saved = copy.deepcopy(hub.spaces)
     written |= edit_at_random(machines, chance, EDITS // 3)
-    kept = [each for each in machines[0].notes() if each.title]
-    for each in kept[: len(kept) // 3]:
-        machines[0].store.delete(each.id)
-        written.difference_update([each.title, *each.body.splitlines()])
+    kept = [note for note in machines[0].notes() if note.title]
+    for note in kept[: len(kept) // 3]:
+        machines[0].store.delete(note.id)
+        written.difference_update([note.title, *note.body.splitlines()])
     for _ in range(3):
         for each in machines:
             each.sync()
-    gone = {(name, note) for name, space in hub.spaces.items() for note in space.versions if note not in space.live()}
+    gone = {(name, id) for name, space in hub.spaces.items() for id in space.versions if id not in space.live()}
     lines = {line for each in machines for note in each.notes() for line in (note.title, *note.body.splitlines())}
     written &= lines  # what two machines replaced at once
     hub.spaces, hub.id = saved, "hub-restored"
     for space in hub.spaces.values():
         space.seq = VERSION_RANGE
     check_convergence(machines, written)
-    assert {(name, note) for name, note in gone if note in hub.spaces[name].live()} == set()
+    assert {(name, id) for name, id in gone if id in hub.spaces[name].live()} == set()
     check_convergence(machines, edit_at_random(machines, chance, EDITS // 3))

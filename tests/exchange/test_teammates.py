@@ -62,7 +62,12 @@ def test_a_note_of_a_project_is_injected_with_its_author_before_its_own_machine_
 ) -> None:
     one, two = team
     two.store.write(
-        type="semantic", title="How", body="Deploy with kubectl.", project="acme", machine_id="you, your own"
+        type="semantic",
+        title="How",
+        body="Deploy with kubectl.",
+        project="acme",
+        machine_id="you, your own",
+        extra=space_line("core"),
     )
     two.sync(), one.sync()
     shown = render_inject(select_inject(one.store, project="acme"))
@@ -151,7 +156,7 @@ def test_dreams_change_no_note_that_another_member_wrote_or_that_the_user_may_on
 ) -> None:
     one, two = team
     for _ in range(2):
-        two.write(TEXT, title="Tunnel migration", project="acme", prov_session="s1")
+        two.write(TEXT, title="Tunnel migration", project="acme", prov_session="s1", extra=space_line("core"))
     two.sync(), one.sync()
     before = one.bodies()
     assert dream(one.store, Options()).decided == NOTHING
@@ -161,7 +166,7 @@ def test_dreams_change_no_note_that_another_member_wrote_or_that_the_user_may_on
     two.sync()
     assert dream(two.store, Options()).decided == NOTHING
     hub.spaces["core"].members["mate"] = "writer"
-    two.write(TEXT, title="Tunnel migration", project="acme", prov_session="s1")
+    two.write(TEXT, title="Tunnel migration", project="acme", prov_session="s1", extra=space_line("core"))
     two.sync()
     assert dream(two.store, Options()).decided.applied, "dreams on the author's machines change them"
     two.sync(), one.sync()
@@ -172,7 +177,7 @@ def test_dreams_do_not_bring_the_text_of_a_private_note_into_a_shared_one(
     team: tuple[Machine, Machine], hub: SmallHub
 ) -> None:
     one, _ = team
-    one.write(TEXT, title="Tunnel migration", project="acme", prov_session="s1")
+    one.write(TEXT, title="Tunnel migration", project="acme", prov_session="s1", extra=space_line("core"))
     remark = f"{TEXT}\nAnd my own remark."
     one.write(remark, title="Tunnel migration", project="acme", prov_session="s1", extra=space_line("~"))
     one.sync()

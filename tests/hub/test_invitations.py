@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from click.testing import CliRunner
 from psycopg import errors
 from tests.hub.running import RunningHub, text_of
 from tests.hub.test_ui import Browser
 from tests.hub.test_ui import _json as as_json
 from tests.postgres import KEY, Postgres
 
+from anamnesis.cli import anamnesis
 from anamnesis.hub import accounts
 from anamnesis.hub.database import administrator
 from anamnesis.hub.erasure import erase_user
@@ -128,6 +130,44 @@ def test_a_keeper_changes_no_invitation_beyond_writers(hub: RunningHub) -> None:
     assert keepers.send("spaces/kept/members", user="low", role="writer").status == 303
     with hub.hub.database.entered(KEY.hash(keep.token)) as (db, _):
         assert db.execute("DELETE FROM anamnesis.invitations WHERE invited = 'high'").rowcount == 0
+
+
+def test_a_keeper_raises_nobodys_role_on_the_page_or_in_sql(hub: RunningHub) -> None:
+    """A reader who is made a writer would send new notes to the space: only that reader or an owner says so."""
+    boss, keep = hub.user("boss12", "admin", raised="owner"), hub.user("keep12", "admin", raised="keeper")
+    you = hub.user("you12", raised="reader")
+    keepers, owners = Browser(hub.url, keep.token), Browser(hub.url, boss.token)
+    refused = keepers.send("spaces/raised/members", user="you12", role="writer")
+    assert refused.status == 403 and "cannot make a reader a writer" in refused.text
+    member = next(each for each in as_json(hub, keep, "spaces/raised")["members"] if each["name"] == "you12")
+    assert (member["roles"], you.sync()["raised"]["role"]) == (["reader"], "reader")
+    raise_all = "UPDATE anamnesis.members SET role = 'writer' WHERE role = 'reader'"
+    with hub.hub.database.entered(KEY.hash(keep.token)) as (db, _), pytest.raises(errors.InsufficientPrivilege):
+        try:
+            db.execute(raise_all)
+        finally:
+            db.rollback()
+    assert keepers.send("spaces/raised/members", user="you12", role="reader").status == 303
+    assert you.sync()["raised"]["role"] == "reader"
+
+    keepers.send("spaces/raised/members", user="you12", remove="yes")
+    assert keepers.send("spaces/raised/members", user="you12", role="writer").status == 303
+    assert "raised" not in you.sync(), "who is invited again decides"
+    assert you("/v1/invitations/raised", {"accept": True}).json["role"] == "writer"
+    assert keepers.send("spaces/raised/members", user="you12", role="reader").status == 303
+    assert owners.send("spaces/raised/members", user="you12", role="writer").status == 303
+    assert you.sync()["raised"]["role"] == "writer"
+
+
+@pytest.mark.parametrize("project", ["global", " Global "])
+def test_no_space_gets_the_project_of_all_other_notes(hub: RunningHub, project: str) -> None:
+    name = f"all{len(project)}"
+    boss = hub.user(f"boss{name}", "admin", **{name: "owner"})
+    answer = Browser(hub.url, boss.token).send(f"spaces/{name}/projects", project=project)
+    assert answer.status == 400 and "is no project" in answer.text
+    done = CliRunner().invoke(anamnesis, ["hub", "space", "project", name, project, "--database", hub.database])
+    assert "such as a diary" in str(done.exception)
+    assert boss.sync()[name]["projects"] == []
 
 
 MAKE_A_MEMBER = """

@@ -107,7 +107,7 @@ def test_the_notes_of_a_project_are_in_the_space_that_it_was_given_to(hub: Runni
     note = call(hub, you, "memory_write", type="semantic", title="App", body="Bundled.", project="github.com/Acme/App")
     assert note["space"] == "core"
     assert note["id"] in {each["id"] for each in call(hub, you, "memory_list", project="github.com/acme/app")["result"]}
-    assert space_of(parse(you(f"/v1/spaces/core/notes/{note['id']}").json["text"])) == ""
+    assert space_of(parse(you(f"/v1/spaces/core/notes/{note['id']}").json["text"])) == "core"
 
 
 def test_the_gate_keeps_out_what_a_note_of_the_space_says_also_of_two_writers_at_once(hub: RunningHub) -> None:

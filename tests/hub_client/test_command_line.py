@@ -135,9 +135,12 @@ def test_an_invitation_is_named_once_listed_and_accepted_or_declined_on_the_mach
     assert desk("space", "decline", "spam").out == "The invitation to spam is declined.\n"
     assert _one_sentence(desk("space", "accept", "spam"), "There is no invitation to a space 'spam' for you.")
     assert desk("status", "--json").json["hub"]["invitations"] == []
-    assert desk("sync", "--json").json["hub"] == {**second, "received": 1, "sent": 1, "invitations": 0}
+    told = "the space core, which others read, gets your new notes of the project github.com/you/app, and 1 earlier one"
+    told += " stays your own; see `anamnesis space`"
+    assert desk("sync", "--json").json["hub"] == {**second, "received": 1, "invitations": 0, "detail": told}
+    assert desk("sync", "--json").json["hub"]["detail"] == "synced"
     assert desk.titles() == ["In core", "Mine"]
-    assert [each["author"] for each in boss.sync()["core"]["changes"]] == ["boss", "you"]
+    assert [each["author"] for each in boss.sync()["core"]["changes"]] == ["boss"]
 
 
 def test_a_note_that_the_database_refuses_waits_alone_with_the_reason(running: RunningHub, person: People) -> None:

@@ -11,6 +11,7 @@ from anamnesis.notes import REFLECTED, Memory, derived_id, has_time
 from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
 from anamnesis.notes.orders import why_dangerous
 from anamnesis.notes.redaction import redact, secrets_in, without_known
+from anamnesis.notes.spaces import with_space
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import id_of_record, utcnow
 from anamnesis.store.tombstones import is_purged
@@ -28,8 +29,9 @@ def write_episodic(
     project: str,
     source: str,
     machine_id: str,
+    space: str = "",
 ) -> Memory | None:
-    """Write or update the session's note; None if the session gets no note.
+    """Write or update the session's note; None if the session gets no note. A new note names `space`, if given.
 
     A note that the user edited is not changed, and one that the user deleted is not written again.
     """
@@ -56,23 +58,22 @@ def write_episodic(
             prov_model=summary.prov_model,
         )
     now = utcnow()
-    return store.put(
-        Memory(
-            id=note_id,
-            type="episodic",
-            title=_title(summary),
-            body=summary.body,
-            project=project,
-            machine_id=machine_id,
-            tags=_tags([], source),
-            created_at=now,
-            updated_at=now,
-            prov_source=_SOURCE,
-            prov_model=summary.prov_model,
-            prov_session=session.session_id,
-            extra=extra,
-        )
+    note = Memory(
+        id=note_id,
+        type="episodic",
+        title=_title(summary),
+        body=summary.body,
+        project=project,
+        machine_id=machine_id,
+        tags=_tags([], source),
+        created_at=now,
+        updated_at=now,
+        prov_source=_SOURCE,
+        prov_model=summary.prov_model,
+        prov_session=session.session_id,
+        extra=extra,
     )
+    return store.put(with_space(note, space) if space else note)
 
 
 def _held(existing: Memory | None, session: ParsedSession, summary: SummaryResult) -> dict[str, str]:

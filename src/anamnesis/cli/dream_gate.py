@@ -19,6 +19,7 @@ from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
 from anamnesis.notes.project_names import is_among
 from anamnesis.plural import counted
 from anamnesis.store.gate_log import GateDecision
+from anamnesis.store.spaces import who_reads
 
 _STYLES = {"allow": "green", "upsert": "cyan", "redirect": "yellow", "reject": "red"}
 
@@ -68,7 +69,10 @@ def command(
     elif accepted is not None:
         with open_store() as store:
             note = accept(store, accepted)
+            readers = who_reads(store, note)
         print_json(as_dict(note)) if as_json else click.echo(f"Written: {note.id} ({in_a_line(note.title)})")
+        if readers:
+            click.echo(readers, err=True)
     elif forgotten is not None:
         with open_store() as store:
             forget(store, forgotten)

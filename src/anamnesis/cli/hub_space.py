@@ -42,7 +42,7 @@ def space_command() -> None:
     \b
     reader  reads
     writer  writes and deletes notes
-    keeper  also manages readers, writers and projects, and sees the audit log
+    keeper  also invites readers and writers, removes them, makes writers readers, manages projects, sees the audit log
     owner   everything, also erasing
     """
 
@@ -50,7 +50,7 @@ def space_command() -> None:
 @space_command.command()
 @click.argument("name")
 @click.option("--member", "members", multiple=True, type=MEMBER, metavar="USER:ROLE", help="A member; repeatable.")
-@click.option("--project", "projects", multiple=True, metavar="KEY", help="A project whose notes belong to the space.")
+@click.option("--project", "projects", multiple=True, metavar="KEY", help="A project whose new notes go to the space.")
 @hub_command
 def add(database: str, name: str, members: tuple[Member, ...], projects: tuple[str, ...], as_json: bool) -> None:
     """Add a space, with its first members and projects. A member without an account gets one, without a token.
@@ -120,7 +120,11 @@ def member(database: str, name: str, members: tuple[Member, ...], remove: tuple[
 @click.option("--remove", multiple=True, metavar="KEY", help="Take a project from the space; repeatable.")
 @hub_command
 def project(database: str, name: str, projects: tuple[str, ...], remove: tuple[str, ...], as_json: bool) -> None:
-    """Give projects to a space: the notes of their members about them belong to it from then on.
+    """Give projects to a space: the notes that its writers write about them from then on go there.
+
+    Notes from before stay private until their owner shares them, and each machine learns of it with its next sync.
+    `global` cannot be given: it is the project of every note that belongs to none. With --remove, later notes do not go
+    to the space any more; those that are there stay.
 
     JSON: {"space", "projects": [KEY], "removed": [KEY]}
     """
@@ -136,6 +140,10 @@ def project(database: str, name: str, projects: tuple[str, ...], remove: tuple[s
         print_json({"space": name, "projects": now, "removed": removed})
     else:
         click.echo(f"Projects of {name}: {', '.join(now) or 'none'}.")
+        if projects:
+            click.echo("New notes of its writers go there; earlier ones stay private until their owners share them.")
+        if removed:
+            click.echo("Notes that are there stay.")
 
 
 def _say_added(users: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import in_a_line, print_json, print_redacted
 from anamnesis.editing import Change, apply_change
 from anamnesis.notes import PINNED, Memory, as_dict
+from anamnesis.notes.spaces import is_shared, space_of
 
 
 def change_notes(
@@ -59,5 +60,6 @@ def pin_command(help: str, change: Callable[[Iterable[str]], Change]) -> click.C
 
 
 def _described(note: Memory) -> str:
-    place = f"{note.id} ({in_a_line(note.title)}): {note.type} · {note.project} · {note.scope}"
+    where = f"space {name}" if is_shared(name := space_of(note)) else note.scope
+    place = f"{note.id} ({in_a_line(note.title)}): {note.type} · {note.project} · {where}"
     return " ".join([place, *(f"#{tag}" for tag in note.tags)])

@@ -15,7 +15,7 @@ from anamnesis.age import UNITS
 from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
 from anamnesis.cli.context import settings
 from anamnesis.notes import SCOPES, SOURCES, TYPES
-from anamnesis.notes.spaces import check_space
+from anamnesis.notes.spaces import OWN, PERSONAL, check_space
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import ORDERS
@@ -74,7 +74,7 @@ def _space(_: click.Context, __: click.Parameter, value: str | None) -> str | No
     """A space; `~` is the user's own, whatever the name of the user."""
     if value is None:
         return None
-    return "~own" if value == "~" else check_space(value)
+    return OWN if value == PERSONAL else check_space(value)
 
 
 def _notes_of(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:

@@ -17,6 +17,7 @@ from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plural import counted
 from anamnesis.store.question import Marks
 from anamnesis.store.recording import record
+from anamnesis.store.spaces import shared_space_of
 from anamnesis.store.strength import KINDS
 from anamnesis.store.use_report import use_report, uses_by_week
 
@@ -35,9 +36,10 @@ def command(note_id: str, as_json: bool) -> None:
     \b
     JSON: as in search, without "score"; with "use": {"uses", "sessions", "last_use", "strength", "stability",
     "staleness", "history": [{"at", "kind", "session"}]} and how often the note was injected, recalled, found, opened,
-    cited, edited and superseded.
+    cited, edited and superseded; with "space" if others read it.
 
-    For a note that is not yours, it says where it comes from; in a pipe on stderr. The marks of dreams are shown: the
+    For a note that is not yours, it says where it comes from, and for one that others read too, in which space it is;
+    in a pipe on stderr. The marks of dreams are shown: the
     note that outdates it or that it outdates, notes that contradict it, code that is gone, the durable note that a
     reflection made of an episode.
     """
@@ -49,24 +51,28 @@ def command(note_id: str, as_json: bool) -> None:
         events = store.usage.events(note.id)
         use = use_report(note, store.usage.of([note.id]).get(note.id), events, now)
         marks = store.marks([note.id]).get(note.id, Marks())._replace(origin=store.origins([note]).get(note.id))
+        space = shared_space_of(store, note)
         record(store.root, "opened", [note.id])
     if as_json:
-        print_json({**as_dict(note), **marks.shown(), "use": use})
+        print_json({**as_dict(note), **marks.shown(), **({"space": space} if space else {}), "use": use})
     elif on_terminal():
-        _draw(note, marks.origin, _use_lines(use, uses_by_week(events, now)))
+        _draw(note, marks.origin, space, _use_lines(use, uses_by_week(events, now)))
     else:
         click.echo(render(note), nl=False)
         if marks.origin:
             click.echo(f"anamnesis: this note is {marks.origin.sentence}.", err=True)
+        if space:
+            click.echo(f"anamnesis: this note belongs to the space {space}.", err=True)
 
 
-def _draw(note: Memory, foreign: Origin | None, used: str) -> None:
+def _draw(note: Memory, foreign: Origin | None, space: str, used: str) -> None:
     from rich.markdown import Markdown
     from rich.panel import Panel
     from rich.text import Text
 
     origin = f"{note.prov_source} on {note.machine_id}, confidence {note.confidence:g}"
-    facts = f"{note.type} · {note.project} · {note.scope} · {age(note.updated_at)} · {origin}"
+    place = f"space {space}" if space else note.scope
+    facts = f"{note.type} · {note.project} · {place} · {age(note.updated_at)} · {origin}"
     if note.tags:
         facts += "\n" + " ".join(f"#{tag}" for tag in note.tags)
     if note.superseded:

@@ -8,14 +8,19 @@ import click
 
 from anamnesis.age import age
 from anamnesis.cli.context import settings
-from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.naming import ResolvedNote, ask
+from anamnesis.cli.options import as_json, open_store, space_option, yes_option
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.cli.spaces import hub_facts
+from anamnesis.editing import apply_change
 from anamnesis.errors import InvalidArgument
+from anamnesis.notes.spaces import OWN, with_space
 from anamnesis.plural import counted, listed
+from anamnesis.store.spaces import Unshared, unshared
 
 if TYPE_CHECKING:
     from anamnesis.cli.screen import Screen
+    from anamnesis.store import MemoryStore
 
 
 @click.group(invoke_without_command=True)
@@ -29,11 +34,13 @@ def command(context: click.Context, as_json: bool) -> None:
 
     \b
     In a pipe: the word space, name, role, notes here, projects;
-    then invitation, space, role, inviter, projects; then waiting, note, space, reason.
+    then invitation, space, role, inviter, projects; then waiting, note, space, reason;
+    then unshared, project, spaces, and the number of your notes of the project that only you read.
     JSON: {"url", "user", "reached_at", "failure": {"at", "reason", "hint"} or null,
            "spaces": [{"name", "role", "notes", "projects"}],
            "invitations": [{"space", "role", "inviter", "projects"}],
-           "waiting": [{"note", "title", "space", "reason"}]}
+           "waiting": [{"note", "title", "space", "reason"}],
+           "unshared": [{"project", "spaces", "notes": [{"id", "title"}]}]}
     """
     if context.invoked_subcommand is not None:
         return
@@ -44,6 +51,7 @@ def command(context: click.Context, as_json: bool) -> None:
         for each in facts["waiting"]:
             note = store.find(each["note"])
             each["title"] = note.title if note else ""
+        facts["unshared"] = [_undecided(store, each) for each in unshared(store)]
     if as_json:
         print_json(facts)
     elif on_terminal():
@@ -53,6 +61,9 @@ def command(context: click.Context, as_json: bool) -> None:
         print_lines([("space", *row) for row in rows])
         print_lines([("invitation", *_row(each)) for each in facts["invitations"]])
         print_lines([("waiting", each["note"], each["space"], each["reason"]) for each in facts["waiting"]])
+        print_lines(
+            [("unshared", each["project"], " ".join(each["spaces"]), len(each["notes"])) for each in facts["unshared"]]
+        )
 
 
 @command.command()
@@ -61,7 +72,8 @@ def command(context: click.Context, as_json: bool) -> None:
 def accept(name: str, as_json: bool) -> None:
     """Accept the invitation to the space NAME: the next sync receives its notes.
 
-    If you may write there, it also sends your notes of the projects that belong to the space, now or later.
+    If you may write there, your new notes of the projects that belong to the space go there. Earlier ones stay your own
+    until you answer for them: `anamnesis space` lists them.
 
     JSON: {"space", "role", "accepted"}
     """
@@ -86,6 +98,90 @@ def decline(name: str, as_json: bool) -> None:
         print_json({"space": name, "role": role, "accepted": False})
     else:
         click.echo(f"The invitation to {name} is declined.")
+
+
+@command.command()
+@click.argument("projects", nargs=-1, metavar="[PROJECT]...")
+@space_option("The space to share with, if several have the project.")
+@yes_option
+@as_json
+def share(projects: tuple[str, ...], space: str | None, yes: bool, as_json: bool) -> None:
+    """Share your earlier notes of the projects of your spaces: the next sync sends them to everybody there.
+
+    With PROJECT, only those of that project. `anamnesis space` lists them. `anamnesis move ID --space '~'` takes one
+    back, but whoever has read it has read it.
+
+    JSON: [{"project", "space", "notes": [ID]}]
+    """
+    _decide(projects, space, as_json=as_json, yes=yes)
+
+
+@command.command()
+@click.argument("projects", nargs=-1, metavar="[PROJECT]...")
+@as_json
+def keep(projects: tuple[str, ...], as_json: bool) -> None:
+    """Keep your earlier notes of the projects of your spaces private, and list them no more.
+
+    With PROJECT, only those of that project. `anamnesis move ID --space NAME` shares one later.
+
+    JSON: [{"project", "space", "notes": [ID]}]
+    """
+    _decide(projects, OWN, as_json=as_json, yes=True)
+
+
+def _decide(projects: tuple[str, ...], space: str | None, *, as_json: bool, yes: bool) -> None:
+    """Give the notes that wait a line for the space, which is their project's if none is given."""
+    with open_store() as store:
+        waiting = [each for each in unshared(store) if not projects or each.project in projects]
+        if missing := {*projects}.difference(each.project for each in waiting):
+            raise InvalidArgument(f"No note of {min(missing)} waits for your answer.", "`anamnesis space` lists them.")
+        chosen = [(each, _space(each, space)) for each in waiting]
+        for each, to in chosen:
+            if not yes:
+                _confirm(store, each, to)
+        for each, to in chosen:
+            for id in each.notes:
+                apply_change(store, note := store.get(id), {"extra": with_space(note, to).extra}, edits=False)
+    if as_json:
+        print_json([{"project": each.project, "space": to, "notes": each.notes} for each, to in chosen])
+        return
+    for each, to in chosen:
+        count = counted(len(each.notes), "note")
+        if to == OWN:
+            click.echo(f"Private: {count} of {each.project}.")
+        else:
+            click.echo(f"To be shared with {to}: {count} of {each.project}.")
+    if not chosen:
+        click.echo("No note waits for your answer.")
+    elif space != OWN:
+        click.echo("Next: anamnesis sync", err=True)
+
+
+def _space(each: Unshared, given: str | None) -> str:
+    """The space for the notes of a project: the given one, or the only one that the project belongs to."""
+    if given == OWN or given in each.spaces:
+        return given
+    if given or len(each.spaces) > 1:
+        raise InvalidArgument(
+            f"{each.project} belongs to {listed(each.spaces)}.", f"anamnesis space share {each.project} --space NAME"
+        )
+    return each.spaces[0]
+
+
+def _confirm(store: MemoryStore, each: Unshared, space: str) -> None:
+    names = [ResolvedNote(note.id, note.title, is_guess=False) for note in store.whole(each.notes)]
+    many = counted(len(names), "note")
+    ask(
+        names,
+        f"Show {many} of {each.project} to everybody in {space}?",
+        f"{many} of {each.project} would be read by everybody in {space}, and there is no terminal to confirm it on.",
+        "Add --yes.",
+    )
+
+
+def _undecided(store: MemoryStore, each: Unshared) -> dict[str, Any]:
+    notes = [{"id": note.id, "title": note.title} for note in store.whole(each.notes)]
+    return {"project": each.project, "spaces": each.spaces, "notes": notes}
 
 
 def _answer(name: str, *, accepts: bool) -> str:
@@ -122,6 +218,18 @@ def _draw(facts: dict[str, Any]) -> None:
         screen.print(f"{count}:", style="yellow")
     for each in facts["waiting"]:
         screen.draw("  [cyan]{}[/] {}: {}", each["note"], in_a_line(each["title"]), each["reason"])
+    for each in facts["unshared"]:
+        count = counted(len(each["notes"]), "note")
+        screen.draw(
+            "[yellow]{}[/] of {} only you read, though the project belongs to {}",
+            count,
+            each["project"],
+            listed(each["spaces"]),
+        )
+    if facts["unshared"]:
+        screen.draw(
+            "  [cyan]anamnesis space share[/] or [cyan]keep[/] answers for all; add a project for its notes alone"
+        )
 
 
 def _draw_invitations(screen: Screen, invitations: list[dict[str, Any]]) -> None:

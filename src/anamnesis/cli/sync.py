@@ -51,14 +51,15 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     repository; --adopt joins it.
 
     After `anamnesis login`, the notes are also exchanged with the hub; `anamnesis space` shows those that wait, and
-    invitations, which a sync names once. A failure of git does not stop the hub's exchange, nor the reverse.
+    invitations and projects of spaces, which a sync names once. A failure of git does not stop the hub's exchange, nor
+    the reverse.
 
     Exits with 1 if the remote or the hub refused or could not be reached; the next sync sends what was not sent.
 
     \b
     JSON: {"pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail",
-           "hub": {"url", "user", "received", "sent", "conflicted", "decided", "waiting", "invitations",
-                   "detail"}
+           "hub": {"url", "user", "received", "sent", "sent_to": {SPACE: notes that others read}, "conflicted",
+                   "decided", "waiting", "invitations", "detail"}
                   if this machine is logged in to one}
     """
     if home:
@@ -90,7 +91,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
             console().print(f"≠ {in_a_line(sentence)}", style="yellow")
     else:
         _print(facts, done)
-    if done.hub and done.hub.invitations and not _is_discarded():
+    if done.hub and done.hub.has_news and not _is_discarded():
         from anamnesis.exchange.login import mark_told
 
         mark_told(settings().home)
@@ -116,6 +117,8 @@ def _rows(facts: dict[str, Any], is_reached: bool) -> Iterator[tuple[str, object
     for name, value in facts.items():
         if isinstance(value, list):
             yield from ((name, each) for each in value)
+        elif isinstance(value, dict):
+            yield from ((name, f"{each} {count}") for each, count in value.items())
         elif is_reached or name != "detail":
             yield name, value
 
@@ -148,6 +151,8 @@ def _draw_hub(hub: HubResult | None) -> None:
         screen.draw("[bold]{}[/] as {}", hub.url, hub.user)
         _draw_direction("↓", "received", "cyan", hub.received)
         _draw_direction("↑", "sent", "green", hub.sent)
+        for space, count in hub.sent_to.items():
+            screen.draw("  [bold]{}[/] to {}, whose members read them", counted(count, "note"), space)
         if hub.detail != "synced":
             screen.print(f"≠ {hub.detail}", style="yellow")
 

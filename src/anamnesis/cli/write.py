@@ -22,6 +22,7 @@ from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.store.lookup import duplicates
 from anamnesis.store.recording import record
+from anamnesis.store.spaces import lines_of_project, shared_space_of, who_reads
 
 _LONGEST_TITLE = 300
 
@@ -36,7 +37,7 @@ _LONGEST_TITLE = 300
 @click.option(
     "--supersedes", multiple=True, metavar="ID", shell_complete=complete_notes, help="A note that this one replaces."
 )
-@space_option("The space of the hub that gets it; by default, your own.")
+@space_option("The space of the hub that gets it; `~` is your own. By default, the one that its project belongs to.")
 @as_json
 def command(
     title: str,
@@ -54,7 +55,7 @@ def command(
     whose model compares them).
 
     \b
-    In a pipe: the id of the new note.
+    In a pipe: the id of the new note. If others will read it, stderr names their space.
     JSON: the note, as in show.
     """
     older = _superseded(supersedes)
@@ -72,16 +73,22 @@ def command(
             machine_id=settings().machine_id,
             scope=given["scope"],
             supersedes=[each.id for each in older],
-            extra=space_line(space or ""),
+            extra=lines_of_project(store, given["project"], given["scope"], space_line(space or "")),
             **texts,
         )
         record(store.root, "superseded", [each.id for each in older])
         warnings = [*_warnings(store, note, older)]
+        goes_to, readers = shared_space_of(store, note), who_reads(store, note)
     print_redacted(texts, note)
-    for line in [*dict.fromkeys(reports), *warnings, *space_warnings(space)]:
+    for line in [
+        *dict.fromkeys(reports),
+        *warnings,
+        *space_warnings(space or goes_to),
+        *([readers] if readers else []),
+    ]:
         click.echo(line, err=True)
     if as_json:
-        print_json(as_dict(note))
+        print_json(as_dict(note) | ({"space": goes_to} if goes_to else {}))
     else:
         click.echo(f"Written: {note.id}" if on_terminal() else note.id)
 

@@ -6,7 +6,7 @@ Independent of the sync by git, which merges note by note too.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from typing import NamedTuple
@@ -22,9 +22,10 @@ from anamnesis.exchange.result import NOTHING, HubResult, report_hub, travelled
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import HubDatabase, HubState
 from anamnesis.log import log
-from anamnesis.plural import counted
+from anamnesis.plural import counted, listed
 from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore
+from anamnesis.store.spaces import unshared
 from anamnesis.sync.backend import BOTH_KEPT, Announce
 from anamnesis.sync.failure import HUB, clear_failure, record_failure
 from anamnesis.sync.worktree import EXCHANGE_LOCK
@@ -103,6 +104,10 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         cycle.run()
         waiting = sum(bool(each.reason) for each in receiver.state.waiting())
         untold, invitations = receiver.state.untold(), len(receiver.state.invitations())
+        news = [
+            *_of_projects(cycle),
+            *(f"you are invited to the space {name}; see `anamnesis space`" for name in untold),
+        ]
     return HubResult(
         account.url,
         account.user,
@@ -110,9 +115,11 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         travelled(sender.sent),
         receiver.conflicted,
         waiting,
-        _detail(cycle, waiting, untold),
+        _detail(cycle, waiting, news),
         decided=tuple(dict.fromkeys(receiver.decided)),
         invitations=invitations,
+        sent_to=sender.sent_to,
+        has_news=bool(news),
     )
 
 
@@ -120,7 +127,22 @@ def _save_hub(store: MemoryStore, account: Account, hub: str) -> None:
     write_account(store.root, account._replace(hub=hub))
 
 
-def _detail(cycle: Cycle, waiting: int, invited: list[str]) -> str:
+def _of_projects(cycle: Cycle) -> Iterator[str]:
+    """A sentence for each space that the user may write to and that has got projects."""
+    told, store = cycle.receiver.state.spaces(), cycle.receiver.store
+    for name, space in cycle.receiver.spaces.items():
+        if (
+            space.can_write
+            and not space.is_personal
+            and (new := sorted({*space.projects}.difference(told[name].projects)))
+        ):
+            what = f"{'project' if len(new) == 1 else 'projects'} {listed(new)}"
+            old = sum(len(each.notes) for each in unshared(store) if each.project in new)
+            stay = f", and {counted(old, 'earlier one stays', 'earlier ones stay')} your own" if old else ""
+            yield f"the space {name}, which others read, gets your new notes of the {what}{stay}; see `anamnesis space`"
+
+
+def _detail(cycle: Cycle, waiting: int, news: list[str]) -> str:
     """The message of an exchange that reached the hub."""
     parts = []
     if cycle.receiver.conflicted:
@@ -128,7 +150,7 @@ def _detail(cycle: Cycle, waiting: int, invited: list[str]) -> str:
     if cycle.restored:
         parts.append(f"{counted(cycle.restored, 'note')} missing here were restored from the hub")
     parts += [f"you were removed from the space {name}, and its notes stay here" for name in cycle.removed]
-    parts += [f"you are invited to the space {name}; see `anamnesis space`" for name in invited]
+    parts += news
     if waiting:
         parts.append(f"{counted(waiting, 'note was not exchanged', 'notes were not exchanged')}; see `anamnesis space`")
     return "; ".join(parts) or "synced"

@@ -17,6 +17,7 @@ from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import UNVERIFIED, Invitation, Space, Waiting
 from anamnesis.notes.acceptance import fingerprint, read_decisions, written
 from anamnesis.notes.spaces import PERSONAL, check_space
+from anamnesis.project import GLOBAL
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce
@@ -167,7 +168,8 @@ class Cycle:
                 spaces[name] = known._replace(role="", cursor=0)
             return False
         id = str(entry.get("id") or name)
-        projects = tuple(map(str, entry.get("projects") or ()))
+        # An earlier hub may give away `global`, which is the project of what belongs to none.
+        projects = tuple(each for each in map(str, entry.get("projects") or ()) if each != GLOBAL)
         role = str(entry.get("role", ""))
         if known and known.cursor and (known.id != id or int(entry.get("seq", 0)) < known.cursor):
             self.receiver.state.reset_space(name)
@@ -209,12 +211,11 @@ class Cycle:
         return True
 
     def _send(self) -> None:
-        """Send the queued notes, the notes of projects that were given to a space, and the local changes."""
+        """Send the queued notes, and the local changes."""
         store, state, sender = self.receiver.store, self.receiver.state, self.sender
         self.announce(f"Sending to {self.receiver.client.address.host}")
         if waiting := state.waiting():
             sender.send(each.note for each in waiting)
-        self._follow_projects()
         for _ in range(_MOST_ROUNDS):
             pending = store.log.pending(FOLLOWER, state.identity, _BATCH)
             if pending is None or not pending.changes:
@@ -222,17 +223,6 @@ class Cycle:
             sender.send(each.note_id for each in pending.changes)
             store.log.advance(FOLLOWER, pending)
         raise StoreUnavailable("Notes keep changing while they are sent.", "Sync again when no program writes notes.")
-
-    def _follow_projects(self) -> None:
-        """Send the notes of projects that were given to a space since the last exchange."""
-        known = self.receiver.state.spaces()
-        for space in self.receiver.spaces.values():
-            before = known[space.name].projects if space.name in known else ()
-            if space.can_write and (new := {*space.projects}.difference(before)):
-                for project in sorted(new):
-                    self.sender.send(self.receiver.store.ids_of(project))
-            if space.role and space.projects != before and (space.can_write or not space.projects):
-                self.receiver.state.save_projects(space.name, space.projects)
 
 
 def _invitation(found: Json) -> Invitation:

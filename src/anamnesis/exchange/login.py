@@ -16,6 +16,7 @@ from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable, Jso
 from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.exchange.state import HubDatabase, HubState
 from anamnesis.notes.spaces import check_space
+from anamnesis.store.shared_notes import SharedNotes
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
@@ -55,6 +56,7 @@ def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXI
     except (KeyError, TypeError) as error:
         raise HubRefused(f"The server at {address.url} is not a hub.", "Check the address.") from error
     with _exchange_lock(home):
+        _forget_projects(home, account)
         write_account(home, account)
     return LoggedIn(account, spaces)
 
@@ -70,6 +72,15 @@ def _known_hub(home: Path, address: Address, found: Json) -> str:
         former = read_account(home)
     same = former and (former.url, former.user) == (address.url, str(found["user"]))
     return former.hub if former and same else str(found["hub"])
+
+
+def _forget_projects(home: Path, account: Account) -> None:
+    """Let the projects of the spaces of another login place no note before the first exchange."""
+    with suppress(StoreUnavailable):
+        if (known := read_account(home)) and known.identity == account.identity:
+            return
+    with closing(SharedNotes(home)) as shared:
+        shared.save_projects({})
 
 
 def log_out(home: Path) -> None:
@@ -91,10 +102,11 @@ def answer_invitation(home: Path, account: Account, space: str, *, accepts: bool
 
 
 def mark_told(home: Path) -> None:
-    """Record that a person has read the result of a sync, so that the next one does not name the same invitations."""
+    """Record that a person has read the result of a sync: the next one does not name the same invitations and
+    projects."""
     if account := read_account(home):
-        with closing(HubDatabase(home)) as database:
-            HubState(database, account).mark_told()
+        with closing(HubDatabase(home)) as database, closing(SharedNotes(home)) as shared:
+            HubState(database, account).mark_told(shared.projects())
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from anamnesis.sync.names import KINDS, Travelled
@@ -26,6 +27,8 @@ class HubResult:
     hint: str = ""
     decided: tuple[str, ...] = ()  # as in SyncResult
     invitations: int = 0  # how many wait for an answer
+    sent_to: Mapping[str, int] = field(default_factory=dict)  # the number of texts that others read, by space
+    has_news: bool = False  # `detail` names invitations or projects that no earlier one has named
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -44,6 +47,7 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "user": result.user,
         "received": result.received.total,
         "sent": result.sent.total,
+        **({"sent_to": dict(result.sent_to)} if result.sent_to else {}),
         "conflicted": result.conflicted,
         "decided": list(result.decided),
         "waiting": result.waiting,

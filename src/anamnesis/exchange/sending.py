@@ -5,6 +5,7 @@ A move creates the note in the new space, records that, and only then deletes it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,8 +16,7 @@ from anamnesis.exchange.receiving import CLAIMED, Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
-from anamnesis.notes.project_names import is_among
-from anamnesis.notes.spaces import PERSONAL, space_of
+from anamnesis.notes.spaces import PERSONAL, is_shared, space_of
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.shared_notes import Shared
 from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, replace_files
@@ -47,6 +47,7 @@ class Sender:
     machine: str
     retries: bool = False
     sent: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change
+    sent_to: Counter[str] = field(default_factory=Counter)  # the number of texts by shared space
 
     def send(self, ids: Iterable[str]) -> None:
         """Send the changed ones of these notes; each is accepted by the hub or queued with a reason."""
@@ -223,6 +224,8 @@ class Sender:
                 kind = "deleted" if change.text is None else "changed" if row and row.is_live else "new"
                 if not (row and row.is_leaving and change.text is None):
                     self.sent.append((kind, offer.title or change.note))
+                if change.text is not None and is_shared(change.space):
+                    self.sent_to[change.space] += 1
         self._record_shared(agreed, {each.change.note: each.local.memory for each in batch if each.local})
         state.save([*agreed, *staying], self._advance_cursors(agreed))
         state.dequeue(each.note for each in agreed)
@@ -273,18 +276,14 @@ class Sender:
 def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> str:
     """The space that a note belongs to.
 
-    A note stays in its space until it names another one; a note in the user's own space follows its project.
+    A note stays in its space until it names another one; a new note that names none is the user's own. Its project
+    does not count here: whoever writes a note for a team's space by way of its project writes the space into it.
     """
     personal = next((space.name for space in spaces.values() if space.is_personal), PERSONAL)
     named = personal if space_of(note).startswith(PERSONAL) else space_of(note)
     if named and (home is None or space_of(note) != home.named):
         return named
-    given = next(
-        (each.name for each in spaces.values() if each.can_write and is_among(note.project, each.projects)), ""
-    )
-    if home and (home.space != personal or named or not given):
-        return home.space
-    return given or personal
+    return home.space if home else personal
 
 
 def _home(rows: Mapping[str, Agreed]) -> Agreed | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.exchange.account import read_account
 from anamnesis.exchange.state import read_standing, space_notes
 from anamnesis.notes.spaces import PERSONAL
+from anamnesis.store.shared_notes import SharedNotes
 from anamnesis.sync.failure import HUB, Failure, last_failure
 
 
@@ -27,6 +29,8 @@ def hub_facts(home: Path) -> dict[str, Any] | None:
         return None
     standing = read_standing(home, account)
     failed = last_failure(home, HUB)
+    with closing(SharedNotes(home)) as shared:
+        projects = shared.projects()
     return {
         "url": account.url,
         "user": account.user,
@@ -37,7 +41,7 @@ def hub_facts(home: Path) -> dict[str, Any] | None:
                 "name": each.name,
                 "role": each.role,
                 "notes": standing.notes.get(each.name, 0),
-                "projects": [*each.projects],
+                "projects": sorted(projects.get(each.name, ())),
             }
             for each in standing.spaces
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,7 +121,7 @@ class HubState:
         return {space.name: space for space in map(_space, self._rows(query))}
 
     def save_spaces(self, spaces: Iterable[Space]) -> None:
-        """Save spaces with roles and cursors. `save_projects` saves the projects, once their notes were sent."""
+        """Save spaces with roles and cursors. `mark_told` saves the projects, once the user was told of them."""
         rows = [(self.number, each.name, each.id, each.role, each.is_personal, each.cursor) for each in spaces]
         self._change(
             "INSERT INTO spaces (account, name, id, role, is_personal, cursor) VALUES (?, ?, ?, ?, ?, ?)"
@@ -141,12 +141,6 @@ class HubState:
                 db.executemany(query, [(new, self.number, between[old]) for old, new in names.items()])
 
         self._database.change(change)
-
-    def save_projects(self, space: str, projects: Iterable[str]) -> None:
-        self._change(
-            "UPDATE spaces SET projects = ? WHERE account = ? AND name = ?",
-            [(json.dumps([*projects]), self.number, space)],
-        )
 
     def agreed(self, notes: Iterable[str]) -> dict[str, dict[str, Agreed]]:
         """The agreements about notes, by note and space."""
@@ -301,8 +295,16 @@ class HubState:
         rows = self._rows("SELECT space FROM invitations WHERE account = :account AND NOT told ORDER BY space")
         return [space for (space,) in rows]
 
-    def mark_told(self) -> None:
+    def mark_told(self, projects: Mapping[str, Collection[str]]) -> None:
+        """Record that the user was told of the invitations, and of these projects of the spaces."""
         self._change("UPDATE invitations SET told = 1 WHERE account = ?", [(self.number,)])
+        self._change(
+            "UPDATE spaces SET projects = ? WHERE account = ? AND name = ?",
+            [
+                (json.dumps(sorted(projects.get(name, ())) if space.can_write else []), self.number, name)
+                for name, space in self.spaces().items()
+            ],
+        )
 
     def mark(self, column: str, value: str | float) -> None:
         """Save the time of the last successful exchange (`reached_at`) or rescan (`compared_at`)."""

@@ -13,8 +13,8 @@ CREATE TABLE IF NOT EXISTS accounts (
 );
 
 -- The spaces that the user can see or once saw; `role` is empty after a removal. `id` is the hub's, and identifies a renamed
--- space; `cursor` is the version up to which all changes were received; `projects` is a JSON list of the projects that were given
--- to the space and whose notes were sent.
+-- space; `cursor` is the version up to which all changes were received; `projects` is a JSON list of the projects that belong
+-- to the space and that a sync whose result is read has named.
 CREATE TABLE IF NOT EXISTS spaces (
     account     INTEGER NOT NULL,
     name        TEXT NOT NULL,

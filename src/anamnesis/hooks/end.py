@@ -20,11 +20,12 @@ from anamnesis.capture import (
 from anamnesis.config import Reflection, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.hosts import STARTS_AT_PROMPT
-from anamnesis.hooks.received import forget, received_notes
+from anamnesis.hooks.received import forget, received_notes, told_space
 from anamnesis.notes import Memory
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.recording import record
+from anamnesis.store.spaces import spaces_of_project
 from anamnesis.vault import open_vault
 from anamnesis.working_copies import remember
 
@@ -80,8 +81,15 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
             project=project,
             source=source,
             machine_id=settings.machine_id,
+            space=_space(vault.notes, project, event, settings.home),
         )
     return [f"--transcript={transcript}", f"--source={source}", f"--project={project}"] if note else []
+
+
+def _space(notes: MemoryStore, project: str, event: Event, home: Path) -> str:
+    """The shared space that gets the session's note: the one that the session was told of; "" if of none."""
+    space = told_space(home, text_of(event, "session_id"))
+    return space if space and spaces_of_project(notes, project) == [space] else ""
 
 
 def _source(event: Event, options: dict[str, str]) -> str:

@@ -40,10 +40,24 @@ def has_started(home: Path, session: str) -> bool:
     return not session or _file(home, session).exists()
 
 
+def record_told(home: Path, session: str, space: str) -> None:
+    """Record that a session was told that its summary goes to a shared space."""
+    record_received(home, _of_space(session), {space})
+
+
+def told_space(home: Path, session: str) -> str:
+    """The shared space to which a session was told that its summary goes; "" if none, or if that is not known."""
+    return next(iter(received_notes(home, _of_space(session))), "") if session else ""
+
+
 def forget(home: Path, session: str) -> None:
     """Forget what a session received, as a compaction has dropped it."""
     with contextlib.suppress(OSError):
         _file(home, session).unlink()
+
+
+def _of_space(session: str) -> str:
+    return f"{session}\nspace" if session else ""
 
 
 def _file(home: Path, session: str) -> Path:

@@ -21,6 +21,7 @@ from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
 from anamnesis.notes.project_names import is_among
 from anamnesis.notes.spaces import VERSION_RANGE
+from anamnesis.project import GLOBAL
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -238,7 +239,12 @@ def answer_invitation(db: Connection, caller: Caller, space: str, *, accepts: bo
 
 
 def give_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> None:
-    """Assign a project to a space: notes of the project that its members write go there."""
+    """Assign a project to a space: new notes of the project that its members write go there."""
+    if project.strip().lower() == GLOBAL:
+        raise InvalidArgument(
+            f"{project!r} is no project: every note that belongs to none has it, such as a diary.",
+            "Give the space the project of a repository.",
+        )
     if not project.strip() or not project.isprintable() or project_fault(project):
         raise InvalidArgument(f"{project[:40]!r} is not the key of a project.", "`anamnesis project show` prints one.")
     if _names_given(db, space, project):

@@ -23,7 +23,8 @@ from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.merge import conflict_of
 from anamnesis.notes.project_names import is_among
-from anamnesis.notes.spaces import with_space
+from anamnesis.notes.spaces import PERSONAL, space_of, with_space
+from anamnesis.project import GLOBAL
 from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.store.note_reader import Hit, hits_with_origins
@@ -321,19 +322,41 @@ class HubStore:
         return {note.id: marks for note in notes if (marks := marked_by_itself(note)) != Marks()}
 
     def write(self, *, space: str | None = None, **given: Any) -> SharedNote:
-        """Write a new note: into a space by its name, or into that of its project, or into the caller's own."""
+        """Write a new note: into a space by its name, or into that of its project, or into the caller's own.
+
+        It names a shared space, so that it goes there wherever it is.
+        """
         now = utcnow()
         note = Memory(id=_ids.next(), machine_id=MACHINE, created_at=now, updated_at=now, **given)
         held = self.place(note.project, space)
         return self._change(held, note.id, 0, self.placed(note, held))
 
     def place(self, project: str, space: str | None) -> Held:
-        """The space for a new note: the named one, or that of its project, or the caller's own."""
-        return self.caller.space(space, "writer") if space else self._default_space(project)
+        """The space for a new note: the named one, or that of its project, or the caller's own.
+
+        If several spaces have the project, it is the caller's own.
+        """
+        if space:
+            return self.caller.space(self.caller.personal if space == PERSONAL else space, "writer")
+        given = [held for held in self.caller.spaces.values() if project != GLOBAL and is_among(project, held.projects)]
+        writable = [held for held in given if not self.caller.refusal(held, "writer")]
+        return writable[0] if len(writable) == 1 else self.caller.space(self.caller.personal, "writer")
 
     def placed(self, note: Memory, held: Held) -> Memory:
-        """The note with the name of its space, unless it is in that space anyway."""
-        return note if held == self._default_space(note.project) else with_space(note, held.name)
+        """The note with the name of its space, unless that is the caller's own."""
+        return note if held.name == self.caller.personal else with_space(note, held.name)
+
+    def is_first_of_project(self, note: Memory) -> bool:
+        """Whether a note of a shared space is the caller's first there of its project."""
+        held = self.caller.spaces.get(space_of(note))
+        query = """
+            SELECT EXISTS (
+                SELECT FROM anamnesis.notes n JOIN anamnesis.versions v USING (space, id)
+                WHERE n.space = %(space)s AND n.project = %(project)s AND n.id <> %(id)s AND v.author = %(user)s
+            ) AS found
+        """
+        values = {"space": held and held.id, "project": note.project, "id": note.id, "user": self.caller.name}
+        return held is not None and not (one(self.db, query, values) or {})["found"]
 
     def lock(self, held: Held) -> None:
         """Let no other transaction change the space before this one ends."""
@@ -404,13 +427,6 @@ class HubStore:
 
     def _writable(self) -> builtins.list[int]:
         return [held.id for held in self.caller.spaces.values() if not self.caller.refusal(held, "writer")]
-
-    def _default_space(self, project: str) -> Held:
-        """Where a note of a project is, if it names no space."""
-        for held in self.caller.spaces.values():
-            if is_among(project, held.projects) and not self.caller.refusal(held, "writer"):
-                return held
-        return self.caller.space(self.caller.personal, "writer")
 
     def _spaces(self, name: str | None, scope: str | None = None) -> builtins.list[int]:
         if scope not in (None, "portable"):

@@ -187,7 +187,9 @@ def _writing_tools(store: OpenStore, settings: Settings) -> list[Tool]:
         Use type = procedural (verified how-tos, decisions, fixes), semantic (facts, preferences,
         conventions), or episodic (what happened). scope = "portable" (default; syncs to your other
         machines) or "machine-local" (stays on this machine only, never synced). space = the name of a space that
-        the user's team shares by a hub; without it, the note is the user's own. The note is tagged
+        the user's team shares by a hub, or "~" for the user's own, which nobody else reads; without it, the note goes
+        to the space that its project belongs to, if any, else to the user's own. If others will read the note, space in
+        the answer names where; if notice is there too, tell the user what it says. The note is tagged
         with this machine as its origin. Returns the created note's metadata, and in resembles the notes
         that say nearly the same, if any. This modifies the store, so it is not auto-approved.
 
@@ -201,18 +203,22 @@ def _writing_tools(store: OpenStore, settings: Settings) -> list[Tool]:
         memory = store()
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
         fields = {"type": type, "machine_id": settings.machine_id, "scope": scope, "prov_session": current(), **given}
+        extra: dict[str, str] = {}
         if space:
             from anamnesis.mcp.spaces import lines_for
 
-            fields["extra"] = lines_for(space, scope)
+            extra = lines_for(space, scope)
+        from anamnesis.store.spaces import lines_of_project  # which the list of tools does not need
+
+        fields["extra"] = lines_of_project(memory, project, scope, extra)
         fields = held(fields)
         if not settings.gate:
-            return as_written(memory, memory.write(**fields), given)
+            return as_written(memory, memory.write(**fields), given, is_new=True)
         from anamnesis.dream.admitting import admit  # which the list of tools does not need
 
         admitted = admit(memory, fields, current())
         if admitted.verdict.decision == "allow" and admitted.note:
-            return as_written(memory, admitted.note, given)
+            return as_written(memory, admitted.note, given, is_new=True)
         return as_gated(memory, admitted, given)
 
     def memory_delete(id: str) -> Message:
@@ -255,7 +261,7 @@ def note_schemas() -> tuple[dict[str, Message], dict[str, Message]]:
     tags = optional(texts("Words to find it by."))
     scope = text("portable or machine-local.", enum=list(SCOPES), default="portable")
     project = text("The project key the note belongs to.", default="global")
-    space = optional(text("The team's space that gets the note, if the user wants that."))
+    space = optional(text("The team's space that gets the note, if the user wants that; ~ is the user's own."))
     written = {"type": kind, "title": title, "body": body, "project": project, "tags": tags, "scope": scope}
     written["space"] = space
     changed = {
@@ -298,15 +304,19 @@ def _changed(store: MemoryStore, id: str, given: dict[str, Any], attempts: int =
         return _changed(store, id, given, attempts - 1)
 
 
-def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
-    """The note, with the kinds of secrets redacted in the given fields, and the notes that say nearly the same."""
+def as_written(store: MemoryStore, note: Memory, given: dict[str, Any], *, is_new: bool = False) -> Message:
+    """The note, with the space if others read it, the kinds of secrets redacted in the given fields, and the notes
+    that say nearly the same."""
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools does not need
     from anamnesis.store.related import resembling
+    from anamnesis.store.spaces import first_of_project, shared_space_of
 
     kinds = redacted_kinds(given, note)
     alike = resembling(store, note) if given.keys() & {"title", "body"} else []
     (written,) = _fields(store, [note])
     more = {"redacted": kinds, "resembles": _named(store, alike)}
+    if "space" not in written:  # a hub's note has one
+        more |= {"space": shared_space_of(store, note), "notice": first_of_project(store, note) if is_new else ""}
     if written.get("unreviewed"):
         more["held"] = _waits(note)
     return fitted([written | {name: value for name, value in more.items() if value}])[0]

@@ -8,7 +8,7 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.exchange import standing
 from anamnesis.mcp.answer import shortened
 from anamnesis.notes import SCOPES
-from anamnesis.notes.spaces import check_space, space_line
+from anamnesis.notes.spaces import OWN, PERSONAL, check_space, space_line
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
@@ -20,7 +20,7 @@ def lines_for(space: str, scope: str) -> dict[str, str]:
     """The front-matter lines of a note that is written to a space."""
     if scope != SCOPES[0]:
         raise InvalidArgument(f"A {scope} note cannot be in a space.", "Leave space or scope out.")
-    return space_line(check_space(space))
+    return space_line(OWN if space == PERSONAL else check_space(space))
 
 
 def hub_facts(store: MemoryStore) -> dict[str, Any]:

@@ -19,6 +19,8 @@ PERSONAL = "~"
 # A hub that was set back to an earlier state numbers new versions from the next multiple of this on: so no number means
 # two versions, and of two the higher one is the later.
 VERSION_RANGE = 10**9
+# The line of a note that its owner keeps private, whatever the name of the user.
+OWN = "~own"
 _AFTER = "tags"
 # A value on the lines after its key was written by somebody else, and is left alone.
 _LINE = lazy_pattern(rf"^{KEY}: *+(\S.*+)\n", re.MULTILINE)

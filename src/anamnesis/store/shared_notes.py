@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from anamnesis.notes.project_names import is_among
 from anamnesis.readonly import read_only_uri
 from anamnesis.store.machine_database import MachineDatabase, schema_version
 
@@ -133,6 +134,12 @@ class SharedNotes(MachineDatabase):
         for space, project in self.read(lambda db: db.execute("SELECT space, project FROM projects").fetchall()) or ():
             found.setdefault(space, set()).add(project)
         return found
+
+    def spaces_for(self, project: str) -> list[str]:
+        """The shared spaces that the project belongs to and that the user may write to, as of the last exchange."""
+        query = "SELECT space, project FROM projects WHERE space NOT IN (SELECT space FROM closed)"
+        rows = self.read(lambda db: db.execute(query).fetchall()) or ()
+        return sorted({space for space, name in rows if is_among(project, [name])})
 
     def save_projects(self, projects: Mapping[str, Collection[str]]) -> None:
         """Replace the list of the projects of all spaces."""

@@ -98,7 +98,7 @@ class Section(Listing):
 
         def work(vault: Vault) -> str:
             done = vault.sync(configured_backend(vault.notes, settings), settings, retries=True)
-            if done.hub and done.hub.invitations:
+            if done.hub and done.hub.has_news:
                 from anamnesis.exchange.login import mark_told  # imports TLS and HTTP, which a login alone needs
 
                 mark_told(settings.home)

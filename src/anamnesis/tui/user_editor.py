@@ -12,6 +12,7 @@ from anamnesis.editing import parse_edited, save_text, saved_on_error
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, render, validate
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
+from anamnesis.store.spaces import in_space_of_project, who_reads
 from anamnesis.tui.latest import notify_error
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def write(app: Anamnesis, project: str) -> None:
         updated_at=now,
     )
     try:
+        # The editor shows the line of the space, which the user may remove.
+        blank = in_space_of_project(app.vault.notes, blank)
         text = _edited(app, render(blank))
         if text is not None:
             _save(app, text, lambda vault: vault.notes.put(_parse_new(blank.id, text)))
@@ -62,8 +65,8 @@ def _parse_new(note_id: str, text: str) -> Memory:
 
 def _save(app: Anamnesis, text: str, save: Callable[[Vault], Memory]) -> None:
     with saved_on_error(text):
-        app.with_vault(save)
-    app.notify("Saved.")
+        note = app.with_vault(save)
+    app.notify(f"Saved. {who_reads(app.vault.notes, note)}".rstrip())
     app.reload()
 
 

@@ -11,7 +11,9 @@ import pytest
 from tests.web.daemon import Daemon, Reply
 from tests.web.ui.visiting import HTML, Visitor
 
+from anamnesis.exchange.account import Account, write_account
 from anamnesis.notes import Memory
+from anamnesis.notes.spaces import space_of
 from anamnesis.store import MemoryStore
 
 TYPED = "What took an hour to write."
@@ -74,6 +76,31 @@ def test_a_note_from_a_form_has_the_line_ends_of_other_notes(editing: Daemon) ->
     visitor.send("/ui/notes/new", **written)
     (note,) = visitor.data("/ui/notes?project=acme")["notes"]
     assert visitor.data(f"/ui/notes/{note['id']}")["note"]["body"].rstrip() == "one\ntwo"
+
+
+def test_a_note_of_a_teams_project_from_a_form_says_who_reads_it(editing: Daemon) -> None:
+    visitor = Visitor(editing)
+    with MemoryStore(editing.home) as store:
+        store.shared.save_projects({"core": ["falcon"]})
+    write_account(editing.home, Account("http://127.0.0.1:1", "anh_x", "you", "hub"))
+    written = {"title": "New", "body": "one", "type": "semantic", "scope": "portable"}
+    messages = [
+        visitor.send("/ui/notes/new", **written, project=project)["done"] for project in ("falcon", "falcon", "other")
+    ]
+    assert "Saved. The project falcon belongs to the space core: its members read this note" in messages[0]
+    assert "Saved. It goes to the space core, whose members read it." in messages[1]
+    assert "space" not in messages[2]
+    notes = visitor.data("/ui/notes?project=falcon")["notes"]
+    assert [visitor.data(f"/ui/notes/{each['id']}")["space"] for each in notes] == ["core", "core"]
+    page = editing.ask("GET", f"/ui/notes/{notes[0]['id']}", Accept=HTML).text
+    assert "the space core, whose members read it" in page
+    with MemoryStore(editing.home) as store:
+        store.put(Memory("before", "semantic", "Old", "x", project="falcon"))
+        assert [space_of(store.get(each["id"])) for each in notes] == ["core", "core"]
+        assert [space_of(store.get(note.id)) for note in store.list(project="other")] == [""]
+    (waiting,) = visitor.data("/ui/fleet")["unshared"]
+    assert waiting == {"project": "falcon", "spaces": ["core"], "notes": ["before"]}
+    assert "only you read, though the project belongs to core" in editing.ask("GET", "/ui/fleet", Accept=HTML).text
 
 
 @pytest.mark.parametrize(

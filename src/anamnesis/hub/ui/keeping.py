@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from anamnesis.hub import accounts, audit
 from anamnesis.hub.accounts import Space, User
@@ -38,7 +38,7 @@ def space(visit: Visit) -> Data:
         "role": held.role,
         "notes": visit.store.sizes().get(held.id, 0),
         "projects": held.projects,
-        "members": [{**row, "manageable": row["role"] in roles} for row in rows],
+        "members": [{**row, "roles": _roles_of(roles, row["role"])} for row in rows],
         "invited": [{**row, "manageable": row["role"] in roles} for row in _invited(visit, held)],
         "is_personal": held.name == visit.caller.personal,
         "may_keep": bool(roles) and held.name != visit.caller.personal,
@@ -55,11 +55,18 @@ def change_member(visit: Visit, given: FormInput) -> Next:
         if not accounts.remove_member(visit.db, in_space, name, visit.caller.name):
             raise NotFound(f"{name[:80]!r} is neither a member of {held.name!r} nor invited.")
         return Next(f"spaces/{held.name}", f"{name} is not a member any more." if member else f"{name} is not invited.")
-    role = given.text("role")
-    if role in ROLES and role not in _roles(visit, held):
+    role, roles = given.text("role"), _roles(visit, held)
+    if role in ROLES and role not in roles:
         raise NotAllowed(f"A {held.role} cannot make anybody a {role}.")
+    if member and role in ROLES and role not in _roles_of(roles, member.role):
+        raise NotAllowed(
+            f"A {held.role} cannot make a {member.role} a {role}: notes that {name} writes would go to the space.",
+            "An owner can. Or remove the member, and invite again: an invitation has to be accepted.",
+        )
+    if member and role == member.role:
+        return Next(f"spaces/{held.name}", f"{name} already is a {role}.")
     if member:
-        accounts.change_role(visit.db, in_space, member, role, visit.caller.name)
+        accounts.change_role(visit.db, in_space, member.user, role, visit.caller.name)
         return Next(f"spaces/{held.name}", f"{name} is a {role} now.")
     accounts.invite(visit.db, in_space, name, role, visit.caller.name)
     return Next(f"spaces/{held.name}", f"If there is a user {name}, an invitation to be a {role} waits there.")
@@ -84,9 +91,11 @@ def change_project(visit: Visit, given: FormInput) -> Next:
     if given.text("remove"):
         if not accounts.take_project(visit.db, in_space, project, visit.caller.name):
             raise NotFound(f"{held.name!r} does not have the project {project[:80]!r}.")
-        return Next(f"spaces/{held.name}", f"New notes of {project} are not in this space any more.")
+        said = f"New notes of {project} do not go to this space any more. Those that are here stay."
+        return Next(f"spaces/{held.name}", said)
     accounts.give_project(visit.db, in_space, project, visit.caller.name)
-    return Next(f"spaces/{held.name}", f"Notes of {project} are in this space from now on.")
+    said = f"New notes of {project} by writers go to this space. Earlier ones stay private until shared."
+    return Next(f"spaces/{held.name}", said)
 
 
 def log(visit: Visit) -> Data:
@@ -155,7 +164,19 @@ def _roles(visit: Visit, held: Held) -> list[str]:
     return [] if visit.caller.refusal(held, "keeper") else [*ROLES[: ROLES.index("keeper")]]
 
 
-def _manageable(visit: Visit, held: Held, name: str) -> User | None:
+def _roles_of(roles: list[str], current: str) -> list[str]:
+    """The roles that a caller who gives `roles` may give a member of this role: only an owner gives a higher one."""
+    if current not in roles:
+        return []
+    return roles if "owner" in roles else roles[: roles.index(current) + 1]
+
+
+class _Member(NamedTuple):
+    user: User
+    role: str
+
+
+def _manageable(visit: Visit, held: Held, name: str) -> _Member | None:
     """The member of this name, if any. A keeper does not change keepers and owners, and a space keeps an owner."""
     query = """
         SELECT u.id, u.name, m.role FROM anamnesis.members m JOIN anamnesis.users u ON u.id = m.member
@@ -169,7 +190,7 @@ def _manageable(visit: Visit, held: Held, name: str) -> User | None:
         raise NotAllowed(f"A {held.role} cannot change a {current}.")
     if member and current == "owner" and sum(row["role"] == "owner" for row in rows) == 1:
         raise Refusal(f"{name} is the only owner of {held.name!r}.", "Make somebody else an owner first.")
-    return User(member["id"], name) if member else None
+    return _Member(User(member["id"], name), member["role"]) if member else None
 
 
 def _invited(visit: Visit, held: Held) -> list[Data]:

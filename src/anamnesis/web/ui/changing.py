@@ -18,6 +18,7 @@ from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.facets import named_note
 from anamnesis.store.ids import changed_at
 from anamnesis.store.projects import one_each
+from anamnesis.store.spaces import lines_of_project, who_reads
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.action import Action, FormInput, NextPage, ShownPage, own_page
 from anamnesis.web.ui.markdown import rendered
@@ -42,8 +43,9 @@ def _create(site: Site, form: FormInput) -> NextPage | ShownPage:
         return ShownPage(shown.template, {**shown.data, "preview": str(rendered(form.text("body")))})
     draft = {name: _lines(form.text(name)) for name in ("title", "body", "type", "project", "scope")}
     tags = form.text("tags").replace(",", " ").split()
-    note = site.vault.write(tags=tags, machine_id=site.settings.machine_id, **draft)  # type: ignore[arg-type]
-    return NextPage(f"notes/{note.id}", "Saved.")
+    extra = lines_of_project(site.vault.notes, draft["project"], draft["scope"], {})
+    note = site.vault.write(tags=tags, machine_id=site.settings.machine_id, extra=extra, **draft)  # type: ignore[arg-type]
+    return NextPage(f"notes/{note.id}", f"Saved. {who_reads(site.vault.notes, note)}".rstrip())
 
 
 def _new_again(form: FormInput, fault: str) -> ShownPage:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anamnesis.exchange.standing import hub_facts
 from anamnesis.store.facets import Machine, machines
+from anamnesis.store.spaces import unshared
 from anamnesis.store.unsynced import count_unsynced
 from anamnesis.sync import configured_backend
 from anamnesis.sync.failure import last_failure
@@ -33,6 +34,7 @@ def _read(site: Site, _request: PageRequest) -> Data:
         "outcome": site.background.syncing.outcome,
         "failure": failure._asdict() if failure else None,
         "hub": hub_facts(store.root),
+        "unshared": [each._asdict() for each in unshared(store)],
         "agents": [_agent(each) for each in site.background.agents.result(_AGENTS_SECONDS).agents],
     }
 

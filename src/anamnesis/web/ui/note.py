@@ -12,6 +12,7 @@ from anamnesis.notes.marks import LINKS, marks_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.deleted import deleted_notes
 from anamnesis.store.facets import links, named_notes
+from anamnesis.store.spaces import shared_space_of
 from anamnesis.store.use_report import use_report
 from anamnesis.timeline import names_of
 from anamnesis.web.guard import PAGES
@@ -38,6 +39,7 @@ def _read(site: Site, request: PageRequest) -> Data:
     return {
         "note": as_dict(note) | (origin.shown() if origin else {}),
         "origin": origin.sentence if origin else "",
+        "space": shared_space_of(store, note),
         "html": str(rendered(note.body, address)),
         "marks": _marks(store, note),
         "turn": turn(site.lanes.connection(), note) if site.lanes.has_engram else None,
