@@ -68,11 +68,14 @@ def space_warnings(space: str | None) -> Iterator[str]:
 
 
 def release(notes: Iterable[str]) -> None:
-    """Allow sending notes of a space of another hub to the hub of this machine."""
+    """Allow sending notes of another login of this home to the hub of this machine."""
     from anamnesis.exchange.account import read_account
     from anamnesis.exchange.state import HubDatabase, HubState
+    from anamnesis.store.shared_notes import SharedNotes
 
-    account = read_account(settings().home)
+    home, given = settings().home, [*notes]
+    account = read_account(home)
     if account:
-        with closing(HubDatabase(settings().home)) as database:
-            HubState(database, account).release(notes)
+        with closing(HubDatabase(home)) as database, closing(SharedNotes(home)) as shared:
+            HubState(database, account).release(given)
+            shared.forget_personal(given)

@@ -173,6 +173,8 @@ class Cycle:
             self.receiver.state.reset_space(name)
             spaces[name] = Space(name, id, role, known.is_personal, 0, projects)
             return True
+        if name.startswith(PERSONAL) and name != self.receiver.state.personal:
+            raise HubRefused(f"The token in hub.json is of the user {name.removeprefix(PERSONAL)}.", "Log in again.")
         cursor = known.cursor if known else 0
         spaces[name] = Space(name, id, role, name.startswith(PERSONAL), cursor, projects)
         versions += [incoming(name, each) for each in entry.get("changes") or ()]

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
-from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
+from anamnesis.exchange.state import Agreed, Elsewhere, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.merge import conflict_of, set_aside
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
@@ -117,7 +117,13 @@ class Receiver:
             for note, each in local.items()
             if each.is_portable or not self._gives_way(each, pending[note], known.get(note, {}))
         }
-        decisions = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in pending.items()]
+        elsewhere = self.state.elsewhere(pending)
+        decisions = [
+            _leave_to_other(other, each)
+            if (other := elsewhere.get(note)) and _is_left(other, each, known.get(note, {}), local.get(note))
+            else self._decide(note, each, known.get(note, {}), local.get(note))
+            for note, each in pending.items()
+        ]
         files = [file for decision in decisions for file in decision.files]
         self._record_authors(decisions)  # before the texts are written
         changed: set[str] = set()
@@ -442,6 +448,24 @@ class Receiver:
         paths = (f"{type}/{note.id}.md" for type in TYPES)
         found = ((path, read_bytes(self.store.memory_dir / path)) for path in paths if path != local.path)
         return [Replacement(path, data, None) for path, data in found if data and base and digest(data) == base.hash]
+
+
+def _is_left(other: Elsewhere, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed], local: Local | None) -> bool:
+    """Whether the file of a note is left to another login of this home: a merge would send what that user wrote here.
+
+    Users of one shared space have the same file, as long as it is as the hub has it.
+    """
+    texts = {each.text for each in fresh.values() if each.text is not None}
+    if not texts or any(row.is_here for row in known.values()):
+        return False
+    is_same = local is None or local.file.hash == other.hash or local.text in texts
+    return other.is_personal or not is_same
+
+
+def _leave_to_other(other: Elsewhere, fresh: Mapping[str, Incoming]) -> Decision:
+    decision = Decision(other.note)
+    decision.postpone(fresh, other.reason)
+    return decision
 
 
 def _matching_version(fresh: Mapping[str, Incoming], local: Local | None) -> Agreed | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anamnesis.exchange.account import Account
+from anamnesis.notes.spaces import PERSONAL
 from anamnesis.store.machine_database import MachineDatabase
 
 # The hash of a file if it is unknown.
@@ -53,6 +54,29 @@ class Space(NamedTuple):
     def rank(self) -> tuple[bool, str]:
         """The sort key: if a note is in several spaces, the local file holds the version of the first."""
         return self.is_personal, self.name
+
+
+class Elsewhere(NamedTuple):
+    """The space of another login of this home that has a note, and the hash of the file that they agreed on."""
+
+    note: str
+    space: str
+    user: str
+    url: str
+    hash: bytes | None
+
+    @property
+    def is_personal(self) -> bool:
+        return self.space.startswith(PERSONAL)
+
+    @property
+    def reason(self) -> str:
+        """Why the note is not exchanged with this login."""
+        login = f"another login of this home, {self.user} at {self.url}"
+        if self.is_personal:
+            return f"It is a note of {login}: it stays as it is, and the one with the same id is not received."
+        hint = f"`anamnesis move {self.note} --space NAME` sends it to this one."
+        return f"It is in the space {self.space} of {login}. {hint}"
 
 
 class Waiting(NamedTuple):
@@ -108,6 +132,10 @@ class HubState:
         return self._account.user
 
     @property
+    def personal(self) -> str:
+        return self._account.personal
+
+    @property
     def identity(self) -> str:
         """The identity of the follower of the change log."""
         return f"{self._account.identity}/{self.start}"
@@ -160,15 +188,30 @@ class HubState:
         query = "SELECT note, hash FROM agreed WHERE account = :account AND is_here AND hash IS NOT NULL"
         return dict(self._rows(query))
 
-    def at_other_hubs(self, notes: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """The notes that belong to a shared space of another account, with that space and the hub's address."""
+    def elsewhere(self, notes: Iterable[str]) -> dict[str, Elsewhere]:
+        """Those of the notes, deleted ones too, that belong to another login of this home.
+
+        Of a note in several spaces it is the personal one, whose name is the last in this order.
+        """
         query = (
-            "SELECT note, agreed.space, accounts.url FROM agreed JOIN accounts ON accounts.number = agreed.account"
-            " JOIN spaces ON spaces.account = agreed.account AND spaces.name = agreed.space"
-            " WHERE agreed.account != :account AND is_here AND hash IS NOT NULL AND NOT is_personal"
-            " AND note IN (SELECT value FROM json_each(:notes))"
+            "SELECT note, space, user, url, hash FROM agreed JOIN accounts ON number = account"
+            " WHERE account != :account AND is_here AND note IN (SELECT value FROM json_each(:notes)) ORDER BY space"
         )
-        return {note: (space, url) for note, space, url in self._rows(query, notes=json.dumps([*notes]))}
+        return {row[0]: Elsewhere(*row) for row in self._rows(query, notes=json.dumps([*notes]))}
+
+    def keep(self, notes: Iterable[str]) -> None:
+        """Record that these notes belong to this login, if none has them: it sends them when it is used again."""
+        owned = "SELECT note FROM agreed WHERE is_here"
+        query = (
+            "INSERT OR IGNORE INTO agreed (account, note, space, version, hash, is_here)"
+            f" SELECT ?, value, ?, 0, ?, 1 FROM json_each(?) WHERE value NOT IN ({owned})"
+        )
+        self._change(query, [(self.number, self._account.personal, UNKNOWN_HASH, json.dumps([*notes]))])
+
+    def own(self) -> set[str]:
+        """The notes of the user's own space here."""
+        query = "SELECT note FROM agreed WHERE account = :account AND is_here AND space = :space"
+        return {note for (note,) in self._rows(query, space=self._account.personal)}
 
     def save(self, agreed: Iterable[Agreed], cursors: Mapping[str, int] | None = None) -> None:
         """Save agreements, and the cursors up to which they are complete."""
@@ -185,7 +228,7 @@ class HubState:
         self._database.change(change)
 
     def release(self, notes: Iterable[str]) -> None:
-        """Allow sending notes of a shared space of another hub, or of a space that is gone, to this hub."""
+        """Allow sending notes of another login of this home, or of a space that is gone, to this hub."""
         gone = "SELECT name FROM spaces WHERE account = :account AND role = ''"
         query = f"UPDATE agreed SET is_here = 0 WHERE note = :note AND (account != :account OR space IN ({gone}))"
         given = [*notes]
@@ -297,6 +340,22 @@ class HubState:
 
 
 _REMOVE_MISSED = "DELETE FROM waiting WHERE account = ? AND note = ? AND space = ? AND missed"
+
+
+def last_account(root: Path) -> Account | None:
+    """The login that this home last exchanged notes with, without its token; None if there is none."""
+
+    def query(db: sqlite3.Connection) -> Any:
+        return db.execute(
+            "SELECT url, '', user, hub FROM accounts WHERE reached_at != '' ORDER BY reached_at DESC LIMIT 1"
+        ).fetchone()
+
+    database = HubDatabase(root)
+    try:
+        found = database.read(query)
+    finally:
+        database.close()
+    return Account(*found) if found else None
 
 
 def read_standing(root: Path, account: Account) -> Standing:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from anamnesis.notes.spaces import PERSONAL
 from anamnesis.readonly import read_only_uri
 from anamnesis.store.machine_database import MachineDatabase, schema_version
 
@@ -81,6 +82,17 @@ class SharedNotes(MachineDatabase):
         """Forget notes that left their shared space, except those written by another member."""
         if self.path.exists():
             self._execute("DELETE FROM shared WHERE note = ? AND author = ''", [(note,) for note in notes])
+
+    def forget_personal(self, notes: Iterable[str]) -> None:
+        """Forget that notes are of the own space of another user of this home."""
+        if self.path.exists():
+            query = f"DELETE FROM shared WHERE note = ? AND space LIKE '{PERSONAL}%'"
+            self._execute(query, [(note,) for note in notes])
+
+    def forget_space(self, space: str) -> None:
+        """Forget the notes of a space."""
+        if self.path.exists():
+            self._execute("DELETE FROM shared WHERE space = ?", [(space,)])
 
     def close_spaces(self, spaces: Collection[str]) -> None:
         """Replace the list of spaces that the user may not write to."""
