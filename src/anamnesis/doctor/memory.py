@@ -35,12 +35,12 @@ def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
     home = settings.home
     found = [*_programs()]
     try:
-        found += [*_permissions(home), *_configuration(settings), *_disk(home), *examine_hub(settings)]
+        found += [*_permissions(home), *_configuration(settings), *_disk(home)]
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
             found += [] if quickly else [*_index(store), *_vectors(store)]
             found += _files(store)
             found += [] if quickly else [*_folders(store), *_times(store)]
-            found += _dreams(store)
+            found += [*_dreams(store), *examine_hub(store)]
             found += [] if quickly else _bridge(store, settings)
     except (AnamnesisError, OSError) as given:
         error = explained(given) if isinstance(given, OSError) else given

@@ -34,6 +34,10 @@ class HubUnreachable(AnamnesisError):
     """A temporary failure: a later sync may reach the hub."""
 
 
+class HubFull(HubUnreachable):
+    """The hub can store nothing more, whatever is sent."""
+
+
 class HubRefused(AnamnesisError):
     """A permanent failure, such as a revoked token or a wrong address: a retry does not help."""
 
@@ -317,6 +321,8 @@ class HubClient:
         if status == 407 and self._proxy:
             hint = "Set them in HTTP_PROXY: http://user:password@host:port"
             raise HubRefused(f"The proxy {self._proxy.name} requires a user and a password.", hint, status)
+        if status == 507:
+            raise HubFull(f"The hub {host} can store nothing now: {reason}", hint or _LATER)
         if status in (408, 425, 429, 500, 502, 503, 504):
             because = f": {reason.rstrip('.')}" if reason else ""
             raise HubUnreachable(f"The hub {host} cannot answer now{because} (status {status}).", hint or _LATER)

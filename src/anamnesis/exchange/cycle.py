@@ -14,14 +14,13 @@ from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
-from anamnesis.exchange.state import UNVERIFIED, Invitation, Space, Waiting
+from anamnesis.exchange.state import FOLLOWER, UNVERIFIED, Invitation, Space, Waiting
 from anamnesis.notes.acceptance import fingerprint, read_decisions, written
 from anamnesis.notes.spaces import PERSONAL, check_space
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce
 
-FOLLOWER = "hub"
 _BATCH = 500
 # Answers without changes before an exchange gives up. Some are normal: the request is repeated after a restore of the
 # hub, a rename of a space or a reset of its cursor.

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from anamnesis.plural import counted
 from anamnesis.sync.names import KINDS, Travelled
 
 _MOST_NAMED = 10
@@ -26,6 +27,17 @@ class HubResult:
     hint: str = ""
     decided: tuple[str, ...] = ()  # as in SyncResult
     invitations: int = 0  # how many wait for an answer
+    unsent: int = 0  # how many changed notes an exchange that failed has not sent
+
+    @property
+    def fault(self) -> str:
+        """Why the exchange failed, what to do, and what was not sent."""
+        told = f"{self.detail} {self.hint}".rstrip()
+        return f"{told} {not_sent(self.unsent)}" if self.unsent else told
+
+
+def not_sent(count: int) -> str:
+    return f"{counted(count, 'note is', 'notes are')} not sent yet."
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -47,6 +59,7 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "conflicted": result.conflicted,
         "decided": list(result.decided),
         "waiting": result.waiting,
+        "unsent": result.unsent,
         "invitations": result.invitations,
         "detail": result.detail,
     }

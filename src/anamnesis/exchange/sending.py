@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from anamnesis.exchange.client import HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
+from anamnesis.exchange.client import HubFull, HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
 from anamnesis.exchange.local import Local, read_local, unreadable_ids
 from anamnesis.exchange.receiving import CLAIMED, Receiver
 from anamnesis.exchange.state import Agreed, Elsewhere, Space, Waiting
@@ -187,6 +187,8 @@ class Sender:
         space_ids = {name: int(space.id) for name, space in self.receiver.spaces.items() if space.id.isdecimal()}
         try:
             results = client.send(self.machine, [each.change for each in batch], space_ids)
+        except HubFull:
+            raise
         except (HubUnreachable, HubRefused) as error:
             client.me()  # raises if the hub answers nothing at all
             if len(batch) > 1:

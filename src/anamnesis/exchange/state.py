@@ -13,6 +13,8 @@ from anamnesis.exchange.account import Account
 from anamnesis.notes.spaces import PERSONAL
 from anamnesis.store.machine_database import MachineDatabase
 
+# The follower of the change log.
+FOLLOWER = "hub"
 # The hash of a file if it is unknown.
 UNKNOWN_HASH = b""
 # The prefix of space ids after a restore of the hub, which may give the same ids to other spaces.
@@ -106,6 +108,16 @@ class Standing(NamedTuple):
     notes: Mapping[str, int]  # the number of local notes by space
     waiting: tuple[Waiting, ...]
     invitations: tuple[Invitation, ...] = ()
+    others: tuple[Others, ...] = ()
+    follower: str = ""  # its identity
+
+
+class Others(NamedTuple):
+    """Another login of this home, and how many notes belong to it alone."""
+
+    user: str
+    url: str
+    notes: int
 
 
 class HubDatabase(MachineDatabase):
@@ -363,7 +375,8 @@ def read_standing(root: Path, account: Account) -> Standing:
 
     def query(db: sqlite3.Connection) -> Standing:
         given = {"hub": account.hub, "user": account.user}
-        row = db.execute("SELECT number, reached_at FROM accounts WHERE hub = :hub AND user = :user", given).fetchone()
+        query = "SELECT number, reached_at, start FROM accounts WHERE hub = :hub AND user = :user"
+        row = db.execute(query, given).fetchone()
         if row is None:
             return _NOTHING
         of = "FROM {} WHERE account = :account"
@@ -378,6 +391,8 @@ def read_standing(root: Path, account: Account) -> Standing:
             tuple(sorted(map(_space, spaces.fetchall()), key=lambda space: (not space.is_personal, space.name))),
             dict(counts.fetchall()),
             tuple(map(_waiting, waiting.fetchall())),
+            others=tuple(Others(*each) for each in db.execute(_OTHERS, known)),
+            follower=f"{account.identity}/{row[2]}",
         )
 
     def query_invitations(db: sqlite3.Connection) -> tuple[Invitation, ...]:
@@ -397,6 +412,39 @@ def read_standing(root: Path, account: Account) -> Standing:
 
 
 _NOTHING = Standing("", (), {}, ())
+_OTHERS = """
+SELECT user, url, count(*) FROM agreed JOIN accounts ON number = account
+WHERE account != :account AND is_here AND hash IS NOT NULL
+    AND note NOT IN (SELECT note FROM agreed WHERE account = :account AND is_here)
+GROUP BY account ORDER BY user, url
+"""
+
+
+def unsent(root: Path, account: Account, found: Mapping[str, bytes | None]) -> set[str]:
+    """Those of the notes that differ from what the hub has, given with the hashes of their portable files.
+
+    Notes of another login of this home, and those that wait with a reason, are left out.
+    """
+    given = {"hub": account.hub, "user": account.user, "notes": json.dumps([*found])}
+    query = """
+        SELECT note, hub = :hub AND user = :user AS is_own, hash, EXISTS (
+            SELECT 1 FROM waiting w WHERE w.account = number AND w.note = agreed.note AND reason != ''
+        ) FROM agreed JOIN accounts ON number = account
+        WHERE is_here AND note IN (SELECT value FROM json_each(:notes)) ORDER BY is_own
+    """
+    database = HubDatabase(root)
+    try:
+        rows = database.read(lambda db: db.execute(query, given).fetchall()) or []
+    finally:
+        database.close()
+    known = {note: (is_own, hash, waits) for note, is_own, hash, waits in rows}
+    nothing = (True, None, False)
+    return {
+        note
+        for note, hash in found.items()
+        for is_own, agreed, waits in [known.get(note, nothing)]
+        if is_own and hash != agreed and not waits
+    }
 
 
 def space_notes(root: Path, account: Account, space: str) -> list[str]:

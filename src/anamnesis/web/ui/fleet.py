@@ -32,7 +32,7 @@ def _read(site: Site, _request: PageRequest) -> Data:
         "step": site.background.syncing.step,
         "outcome": site.background.syncing.outcome,
         "failure": failure._asdict() if failure else None,
-        "hub": hub_facts(store.root),
+        "hub": hub_facts(store),
         "agents": [_agent(each) for each in site.background.agents.result(_AGENTS_SECONDS).agents],
     }
 
