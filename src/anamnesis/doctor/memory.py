@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import FAILURES
-from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, faults_of_type, read_config, setting_text
+from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, config_faults, read_config, setting_text
 from anamnesis.doctor.finding import Finding
 from anamnesis.doctor.hub import examine_hub
 from anamnesis.errors import AnamnesisError, explained
@@ -65,7 +65,7 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
     except AnamnesisError as error:
         yield Finding(path, error.message, f"{error.hint} {_UNTIL_THEN}")
         return
-    for fault in faults_of_type(settings.home, content):
+    for fault in config_faults(settings.home, content):
         yield Finding(path, fault.message, f"{fault.hint} {_UNTIL_THEN}")
     for setting in SETTINGS:
         try:

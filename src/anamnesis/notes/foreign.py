@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import EVERYWHERE, Memory
-from anamnesis.notes.spaces import is_shared
 from anamnesis.plain import one_line
 
 # The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
@@ -94,9 +93,11 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
         from anamnesis.notes.marks import HELD, marks_of  # most notes have none
 
         is_held, reason = HELD in (marks := marks_of(note)), marks.get(HELD, "")
-    if author and not is_shared(space):
-        return Origin(f"{origin_name(author)}, another user of this memory", True, True)
     if author:
+        from anamnesis.notes.spaces import PERSONAL  # most notes have no other author
+
+        if space.startswith(PERSONAL):
+            return Origin(f"{origin_name(author)}, another user of this memory", True, True)
         is_held |= note.project == EVERYWHERE or note.project not in projects
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from anamnesis.notes.spaces import PERSONAL
 from anamnesis.readonly import read_only_uri
 from anamnesis.store.machine_database import MachineDatabase, schema_version
 
@@ -86,8 +85,7 @@ class SharedNotes(MachineDatabase):
     def forget_personal(self, notes: Iterable[str]) -> None:
         """Forget that notes are of the own space of another user of this home."""
         if self.path.exists():
-            query = f"DELETE FROM shared WHERE note = ? AND space LIKE '{PERSONAL}%'"
-            self._execute(query, [(note,) for note in notes])
+            self._execute("DELETE FROM shared WHERE note = ? AND space LIKE '~%'", [(note,) for note in notes])
 
     def forget_space(self, space: str) -> None:
         """Forget the notes of a space."""
