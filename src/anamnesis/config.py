@@ -159,6 +159,8 @@ SETTINGS = (
     ),
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
+# Where the notes are without that variable, in the user's home folder.
+DEFAULT_HOME = ".anamnesis"
 STRICT_VARIABLE = "ANAMNESIS_ENGRAM_STRICT"
 # Engram's own variables, and ours for its dialect; config.json has none of them.
 ENGRAM_VARIABLES = {
@@ -288,7 +290,7 @@ class Settings(NamedTuple):
 
 def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
     """Read the environment and config.json; a broken one counts as empty, and `Settings.fault` has the reason."""
-    home = _folder(environ.get(HOME_VARIABLE) or "~/.anamnesis", user_home)
+    home = _folder(environ.get(HOME_VARIABLE) or f"~/{DEFAULT_HOME}", user_home)
     try:
         config = read_config(home)
         fault = next(config_faults(home, config), None)
