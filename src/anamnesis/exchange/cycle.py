@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
@@ -73,13 +74,20 @@ class Cycle:
 
     def _find_authors(self) -> None:
         """Ask for the authors of notes of which they are not known here, because the record of them was lost."""
-        receiver = self.receiver
-        for each in receiver.store.shared.unknown():
-            is_visible = each.space in receiver.spaces and receiver.spaces[each.space].role
-            if is_visible and (authors := receiver.client.authors(each.space, each.note)):
-                note = receiver.store.find(each.note)
-                author = receiver.other_author(authors) or receiver.author_of_original(each.space, note)
-                receiver.store.shared.record([each._replace(author=author)])
+        receiver, shared = self.receiver, self.receiver.store.shared
+        unknown = sorted(shared.unknown(), key=lambda each: each.space)
+        for space, notes in groupby(unknown, key=lambda each: each.space):
+            if space not in receiver.spaces or not receiver.spaces[space].role:
+                continue
+            known = {each.note: each for each in notes}
+            authors = receiver.client.authors_of(space, [*known])
+            shared.record(
+                known[note]._replace(
+                    author=receiver.other_author(some) or receiver.author_of_original(space, receiver.store.find(note))
+                )
+                for note, some in authors.items()
+                if some
+            )
 
     def _catch_up(self) -> None:
         """Fetch the current versions of notes that an earlier exchange could not receive."""

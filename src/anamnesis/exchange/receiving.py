@@ -74,6 +74,7 @@ class Receiver:
     received: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change of a file
     conflicted: bool = False
     decided: list[str] = field(default_factory=list)
+    authors: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # of the notes that are being received
 
     def receive(
         self, versions: Sequence[Incoming], cursors: Mapping[str, int] | None = None, *, is_current: bool = False
@@ -117,6 +118,7 @@ class Receiver:
             for note, each in local.items()
             if each.is_portable or not self._gives_way(each, pending[note], known.get(note, {}))
         }
+        self._ask_for_authors(pending)
         elsewhere = self.state.elsewhere(pending)
         decisions = [
             _leave_to_other(other, each)
@@ -148,6 +150,23 @@ class Receiver:
                 shared += [Shared(note, here, each.author) for note in (each.note, *each.asides)]
         self.store.shared.record(shared)
 
+    def _ask_for_authors(self, pending: Mapping[str, Mapping[str, Incoming]]) -> None:
+        """Ask at once for the authors of shared notes whose last one is the user: others may have written them too."""
+        wanted = defaultdict(list)
+        for versions in pending.values():
+            for each in versions.values():
+                if each.author == self.state.user and each.text is not None and not self._is_personal(each.space):
+                    wanted[each.space].append(each.note)
+        self.authors = {
+            (space, note): authors
+            for space, notes in wanted.items()
+            for note, authors in self.client.authors_of(space, notes).items()
+        }
+
+    def _authors(self, space: str, note: str) -> list[str]:
+        known = self.authors.get((space, note))
+        return self.client.authors(space, note) if known is None else known
+
     def _other_author(self, version: Incoming, note: Memory) -> str:
         """The other member who wrote a version, or any version of a note that no session is told unaccepted."""
         if self._is_personal(version.space):
@@ -157,7 +176,7 @@ class Receiver:
         space = self.spaces.get(version.space)
         if space and note.project != GLOBAL and note.project in space.projects:
             return ""
-        authors = self.client.authors(version.space, note.id)
+        authors = self._authors(version.space, note.id)
         return self.other_author(authors) or self.author_of_original(version.space, note)
 
     def author_of_original(self, space: str, note: Memory | None) -> str:
