@@ -62,6 +62,21 @@ def test_neither_of_two_users_of_a_home_sends_what_the_other_wrote(shared: Runni
     assert len(desk.titles()) == 5, "all stay in the home"
 
 
+def test_a_login_that_was_never_used_is_another_one_all_the_same(shared: RunningHub, desk: Person) -> None:
+    leo, mia = shared.user("leo"), shared.user("mia")
+    _log_in(desk, shared, leo)
+    desk.write("Diary", "leo's secret", "--project", "acme")
+    assert desk("sync").code == 0
+    _log_in(desk, shared, mia, "--keep-apart")
+    desk.write("Mine", "mia's secret", "--project", "acme")
+    assert desk("logout").code == 0
+    assert desk("login", shared.url, "--token-stdin", stdin=leo.token).code == 1
+    _log_in(desk, shared, leo, "--keep-apart")
+    assert desk("sync").code == 0
+    assert "mia's" not in _texts(leo)
+    assert "leo's secret" in (told := desk("inject", "--project", "acme").out) and "mia's" not in told
+
+
 def test_a_session_of_one_user_is_not_told_what_the_other_wrote_and_no_dream_joins_it(
     shared: RunningHub, desk: Person
 ) -> None:

@@ -17,6 +17,7 @@ from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.exchange.state import HubDatabase, HubState, last_account
 from anamnesis.notes.spaces import check_space
 from anamnesis.store import MemoryStore
+from anamnesis.store.ids import utcnow
 from anamnesis.store.shared_notes import Shared
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
@@ -116,6 +117,7 @@ def _keep_apart(home: Path, former: Account, account: Account) -> int:
         store.shared.record(Shared(note, former.personal, former.user) for note in state.own())
         store.shared.forget_space(account.personal)
         own = HubState(database, account)
+        own.mark("reached_at", utcnow())  # from here on it is the last login, also if it is never used
         store.accepted.change_user(*(home / f"accepted-{each.number}.txt" for each in (state, own)))
         return len(portable & own.elsewhere(portable).keys())
 

@@ -358,9 +358,8 @@ def last_account(root: Path) -> Account | None:
     """The login that this home last exchanged notes with, without its token; None if there is none."""
 
     def query(db: sqlite3.Connection) -> Any:
-        return db.execute(
-            "SELECT url, '', user, hub FROM accounts WHERE reached_at != '' ORDER BY reached_at DESC LIMIT 1"
-        ).fetchone()
+        last = "ORDER BY reached_at DESC, number DESC LIMIT 1"
+        return db.execute(f"SELECT url, '', user, hub FROM accounts WHERE reached_at != '' {last}").fetchone()
 
     database = HubDatabase(root)
     try:
