@@ -39,6 +39,8 @@ _CORRECT_IT = "Correct or remove it."
 DEFAULT_BUDGET = 8_000
 DEFAULT_VERSIONS = 50
 _MOST_UNKNOWN = 5
+# How like `token` a mistyped one is: tokn, tokne and Tokens are, what a later release may know is not (hub_token).
+_MISTYPED = 0.8
 SETTINGS = (
     Setting(
         "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", machine_name
@@ -369,12 +371,12 @@ def setting(name: str) -> Setting:
     raise InvalidArgument(f"There is no setting {name!r}.", hint)
 
 
-def _nearest(name: str) -> str:
-    """The setting that a mistyped name may mean; "" if none is like it."""
+def _nearest(name: str, least: float = 0.7) -> str:
+    """The setting that a mistyped name may mean; "" if none is like it to at least this degree."""
     from difflib import get_close_matches  # 5 ms that only a mistyped name has to spend
 
     names = [each.name for each in SETTINGS]
-    return next(iter(get_close_matches(name.lower().replace("-", "_"), names, 1, 0.7)), "")
+    return next(iter(get_close_matches(name.lower().replace("-", "_"), names, 1, least)), "")
 
 
 def _unknown_sentence(keys: Sequence[str]) -> str:
@@ -438,7 +440,7 @@ def config_faults(home: Path, config: Mapping[str, Any]) -> Iterator[StoreUnavai
     if not config.get("token"):
         names = {each.name for each in SETTINGS}
         for key in config:
-            if key not in names and _nearest(key) == "token":
+            if key not in names and _nearest(key, _MISTYPED) == "token":
                 fault = f"{home / CONFIG_NAME}: there is no setting {key[:40]!r}."
                 yield StoreUnavailable(fault, f"Did you mean token? {_CORRECT_IT}")
 

@@ -188,7 +188,13 @@ def test_a_key_that_is_no_setting_is_told_in_one_line_and_kept(anamnesis: Comman
     assert json.loads(file.read_text()) == {"token": TOKEN, "gate": "off"}
 
 
-@pytest.mark.parametrize("key", ["tokn", "Token", "tokens"])
+def test_a_key_with_the_word_token_in_it_may_be_of_a_later_release(anamnesis: Command) -> None:
+    config(anamnesis).write_text(json.dumps({"hub_token": TOKEN}))
+    assert "config.json has 'hub_token'" in anamnesis("list").err
+    assert anamnesis("sync").code == 0
+
+
+@pytest.mark.parametrize("key", ["tokn", "Token", "tokne"])
 def test_a_mistyped_token_starts_no_open_daemon(anamnesis: Command, key: str) -> None:
     file = config(anamnesis)
     file.write_text(json.dumps({key: TOKEN}))
