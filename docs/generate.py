@@ -174,6 +174,8 @@ def _configuration() -> str:
             "else from its default. `anamnesis config list` shows what is in force and where it comes from;",
             "`anamnesis config set NAME VALUE` writes `config.json` (mode 0600). It stays on this machine.",
             "A program reads its settings when it starts: restart the daemon and running agents after a change.",
+            "A key that is no setting has no effect, which every command says in one line; one that looks like a",
+            "mistyped `token` counts as a broken file, as a daemon without it would let everybody in.",
             "While `config.json` is broken, no daemon starts and nothing is synced; other commands use defaults and",
             "say so.",
             "",

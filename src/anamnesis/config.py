@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +38,9 @@ _CORRECT_IT = "Correct or remove it."
 # Claude Code shows only a preview of a hook's output beyond 10,000 characters.
 DEFAULT_BUDGET = 8_000
 DEFAULT_VERSIONS = 50
+_MOST_UNKNOWN = 5
+# How like `token` a mistyped one is: tokn, tokne and Tokens are, what a later release may know is not (hub_token).
+_MISTYPED = 0.8
 SETTINGS = (
     Setting(
         "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", machine_name
@@ -158,6 +161,8 @@ SETTINGS = (
     ),
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
+# Where the notes are without that variable, in the user's home folder.
+DEFAULT_HOME = ".anamnesis"
 STRICT_VARIABLE = "ANAMNESIS_ENGRAM_STRICT"
 # Engram's own variables, and ours for its dialect; config.json has none of them.
 ENGRAM_VARIABLES = {
@@ -214,7 +219,8 @@ class Settings(NamedTuple):
     """This machine's settings when the program read them. An invalid value is replaced by the default.
 
     `machine_id`, `remote` and `token` are checked where they are used, and `found` has all values as given.
-    `fault` says why config.json, or a value of it, cannot be used; else it is None.
+    `unknown` has the keys of config.json that are no settings. `fault` says why config.json, or a value of it, cannot
+    be used; else it is None.
     """
 
     home: Path
@@ -240,6 +246,7 @@ class Settings(NamedTuple):
     proxies: Proxies
     user: str
     found: tuple[ResolvedSetting, ...]
+    unknown: tuple[str, ...]
     fault: StoreUnavailable | None
 
     def __repr__(self) -> str:
@@ -263,14 +270,19 @@ class Settings(NamedTuple):
 
     @property
     def refused(self) -> list[str]:
-        """A sentence for a broken config.json, and for each invalid value that falls back to its default."""
+        """A sentence for a broken config.json, one for unknown keys, and one for each value that is not used."""
         fault = self.fault
         broken = [f"{fault.message.rstrip('.')}, so defaults are used. {fault.hint}"] if fault else []
-        return broken + [
-            f"{each.fault.rstrip('.')}, so {each.setting.default!r} is used. Change {each.source}."
-            for each in self.found
-            if each.falls_back
-        ]
+        unknown = [_unknown_sentence(self.unknown)] if self.unknown and not fault else []
+        return (
+            broken
+            + unknown
+            + [
+                f"{each.fault.rstrip('.')}, so {each.setting.default!r} is used. Change {each.source}."
+                for each in self.found
+                if each.falls_back
+            ]
+        )
 
     def resolved(self, name: str) -> ResolvedSetting:
         """A setting as it was given, with its source."""
@@ -280,10 +292,10 @@ class Settings(NamedTuple):
 
 def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
     """Read the environment and config.json; a broken one counts as empty, and `Settings.fault` has the reason."""
-    home = _folder(environ.get(HOME_VARIABLE) or "~/.anamnesis", user_home)
+    home = _folder(environ.get(HOME_VARIABLE) or f"~/{DEFAULT_HOME}", user_home)
     try:
         config = read_config(home)
-        fault = next(faults_of_type(home, config), None)
+        fault = next(config_faults(home, config), None)
     except StoreUnavailable as error:
         config, fault = {}, error
     found = {each.name: _resolved(each, environ, config) for each in SETTINGS}
@@ -320,6 +332,7 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         ),
         user=environ.get("USER") or environ.get("USERNAME") or _host_name() or "unknown",
         found=tuple(found.values()),
+        unknown=tuple(sorted(config.keys() - found.keys())),
         fault=fault,
     )
 
@@ -353,12 +366,26 @@ def setting(name: str) -> Setting:
     for each in SETTINGS:
         if each.name == name:
             return each
+    nearest = _nearest(name)
+    hint = f"Did you mean {nearest}?" if nearest else f"There are: {', '.join(each.name for each in SETTINGS)}."
+    raise InvalidArgument(f"There is no setting {name!r}.", hint)
+
+
+def _nearest(name: str, least: float = 0.7) -> str:
+    """The setting that a mistyped name may mean; "" if none is like it to at least this degree."""
     from difflib import get_close_matches  # 5 ms that only a mistyped name has to spend
 
     names = [each.name for each in SETTINGS]
-    nearest = get_close_matches(name.lower().replace("-", "_"), names, 1, 0.7)
-    hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(names)}."
-    raise InvalidArgument(f"There is no setting {name!r}.", hint)
+    return next(iter(get_close_matches(name.lower().replace("-", "_"), names, 1, least)), "")
+
+
+def _unknown_sentence(keys: Sequence[str]) -> str:
+    """That keys of config.json have no effect; a newer release may know them."""
+    shown = [repr(key if len(key) <= 40 else f"{key[:37]}...") for key in keys]
+    named = ", ".join(shown[:_MOST_UNKNOWN]) + (" and others" if len(shown) > _MOST_UNKNOWN else "")
+    nearest = _nearest(keys[0]) if len(keys) == 1 else ""
+    means = f" Did you mean {nearest}?" if nearest else ""
+    return f"{CONFIG_NAME} has {named}, which this release does not know and which has no effect.{means}"
 
 
 def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> ResolvedSetting:
@@ -402,11 +429,20 @@ def read_config(home: Path) -> dict[str, Any]:
     return content
 
 
-def faults_of_type(home: Path, config: Mapping[str, Any]) -> Iterator[StoreUnavailable]:
-    """An error for each setting in config.json that is neither text nor a whole number."""
+def config_faults(home: Path, config: Mapping[str, Any]) -> Iterator[StoreUnavailable]:
+    """An error for each setting in config.json that is neither text nor a whole number, and for a mistyped token.
+
+    Without its token, a daemon would let everybody in.
+    """
     for each in SETTINGS:
         if setting_text(config.get(each.name)) is None:
             yield StoreUnavailable(f"{home / CONFIG_NAME}: {each.name} is not text.", _CORRECT_IT)
+    if not config.get("token"):
+        names = {each.name for each in SETTINGS}
+        for key in config:
+            if key not in names and _nearest(key, _MISTYPED) == "token":
+                fault = f"{home / CONFIG_NAME}: there is no setting {key[:40]!r}."
+                yield StoreUnavailable(fault, f"Did you mean token? {_CORRECT_IT}")
 
 
 def setting_text(value: object) -> str | None:
@@ -420,11 +456,13 @@ def setting_text(value: object) -> str | None:
 
 def change_config(home: Path, name: str, value: str | None) -> None:
     """Set or, with None, unset a setting in config.json; other content stays."""
-    wanted = setting(name)
     content = read_config(home)
-    if value is None:
-        content.pop(wanted.name, None)
+    if value is None and name in content:  # an unknown one too
+        del content[name]
+    elif value is None:
+        content.pop(setting(name).name, None)
     else:
+        wanted = setting(name)
         content[wanted.name] = wanted.check(value)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     path = home / CONFIG_NAME

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.command import Command
 from tests.mcp.test_stdio import Server
-from tests.web.daemon import running
+from tests.web.daemon import Daemon, running
 
 TOKEN = "a-token-of-this-machine"
 CORRECT = "Correct or remove it."
@@ -163,6 +163,50 @@ def test_a_value_of_a_wrong_type_is_corrected_by_the_command(anamnesis: Command)
     a_switch(config(anamnesis))
     done = anamnesis("config", "set", "dream", "off")
     assert (done.code, done.err, done.out) == (0, "", "dream is off (from config.json).\n")
+
+
+def test_a_key_that_is_no_setting_is_told_in_one_line_and_kept(anamnesis: Command) -> None:
+    """A newer release may have written it: all else works, a daemon too."""
+    file = config(anamnesis)
+    file.write_text('{"dreams": "off", "token": "%s"}' % TOKEN)  # noqa: UP031
+    warning = (
+        "anamnesis: config.json has 'dreams', which this release does not know and which has no effect."
+        " Did you mean dream?\n"
+    )
+    for words in (["write", "Tide", "It turns at six."], ["list"], ["sync"]):
+        done = anamnesis(*words)
+        assert (done.code, done.err) == (0, warning), words
+    assert anamnesis("config", "set", "gate", "off").code == 0
+    assert anamnesis("inject", stdin="{}").code == 0
+    assert "config.json has 'dreams'" in (anamnesis.home / "anamnesis.log").read_text("utf-8")
+    assert json.loads(file.read_text()) == {"dreams": "off", "token": TOKEN, "gate": "off"}
+    daemon = Daemon(anamnesis.home)
+    assert daemon.ask("GET", "/search?q=tide").status == 401
+    assert daemon.stop() == (0, warning)
+    done = anamnesis("config", "unset", "dreams")
+    assert (done.code, done.err, done.out) == (0, "", "dreams is removed from config.json.\n")
+    assert json.loads(file.read_text()) == {"token": TOKEN, "gate": "off"}
+
+
+def test_a_key_with_the_word_token_in_it_may_be_of_a_later_release(anamnesis: Command) -> None:
+    config(anamnesis).write_text(json.dumps({"hub_token": TOKEN}))
+    assert "config.json has 'hub_token'" in anamnesis("list").err
+    assert anamnesis("sync").code == 0
+
+
+@pytest.mark.parametrize("key", ["tokn", "Token", "tokne"])
+def test_a_mistyped_token_starts_no_open_daemon(anamnesis: Command, key: str) -> None:
+    file = config(anamnesis)
+    file.write_text(json.dumps({key: TOKEN}))
+    fault = f"{file}: there is no setting {key!r}"
+    done = anamnesis("daemon", "--port", "0")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"anamnesis: {fault}. Did you mean token? {CORRECT}\n"
+    done = anamnesis("list")
+    assert done.code == 0 and done.err.startswith(f"anamnesis: {fault}, so defaults are used.")
+    assert anamnesis("config", "unset", key).code == anamnesis("config", "set", "token", TOKEN).code == 0
+    with running(anamnesis.home) as daemon:
+        assert daemon.ask("GET", "/search?q=tide").status == 401
 
 
 def test_doctor_names_the_fault(anamnesis: Command) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,51 @@ def user(anamnesis: Command) -> User:
 
 def test_a_home_that_is_not_there_is_not_created(user: User) -> None:
     user.installs("claude")
-    user.command("init", "--all", "--yes", ANAMNESIS_HOME=str(user.command.folder / "other"))
+    user.command("init", "--all", "--yes")
+    shutil.rmtree(user.store)
     (user.home / ".engram").mkdir()
     (user.home / ".engram/engram.db").touch()
     done = user.command("uninstall", "--yes")
     assert (done.code, done.err) == (0, "")
     assert not user.store.exists()
     assert "anamnesis" not in (user.home / ".claude.json").read_text()
+
+
+PROGRAMS = ("claude", "codex", "opencode", "gemini", "goose", "zed", "cline", "cursor")
+
+
+@pytest.mark.parametrize("second", ["first", "default"])
+def test_entries_of_another_memory_of_the_user_stay_and_are_named(user: User, second: str) -> None:
+    """Both ways: of the home that a variable names, and of the default one."""
+    user.installs(*PROGRAMS)
+    other = {"ANAMNESIS_HOME": str(user.command.folder / "other memory")}
+    of_agents, of_second = ({}, other) if second == "first" else (other, {})
+    assert user.command("init", "--all", "--yes", "--instructions", **of_agents).code == 0
+    before, home = user.files(), other.get("ANAMNESIS_HOME") if of_agents else str(user.store)
+    assert len(before) > len(PROGRAMS)
+    user.command("write", "Tide", "It turns at six.", **of_second)
+    done = user.command("uninstall", "--yes", **of_second)
+    assert (done.code, done.out) == (0, "")
+    assert user.files() == before, "each agent still starts its memory"
+    assert f"Left: {user.home}/.claude.json (it starts the memory in {home})." in done.err
+    left = user.command("uninstall", "--print", "--json", **of_second).json["left"]
+    assert {"what": f"it starts the memory in {home}", "place": f"{user.home}/.claude.json"} in left
+    assert user.command("uninstall", "--yes", **of_agents).code == 0
+    assert user.files() == {}
+
+
+def test_only_the_entries_of_the_own_memory_are_removed_from_a_file(user: User) -> None:
+    user.installs("claude")
+    other = {"ANAMNESIS_HOME": str(user.command.folder / "other")}
+    user.command("init", "--all", "--yes")
+    user.command("write", "Tide", "It turns at six.", **other)
+    settings = user.home / ".claude/settings.json"
+    hooks = json.loads(settings.read_text())
+    (stop,) = hooks["hooks"]["SessionEnd"][0]["hooks"]
+    stop["command"] += f" --home={other['ANAMNESIS_HOME']}"
+    settings.write_text(json.dumps(hooks))
+    assert user.command("uninstall", "--yes").code == 0
+    assert json.loads(settings.read_text()) == {"hooks": {"SessionEnd": hooks["hooks"]["SessionEnd"]}}
 
 
 def filled(user: User) -> list[Path]:

@@ -46,6 +46,7 @@ class SmallHub:
         self.page = 500
         self.fails_at: list[str] = []  # texts of changes that it cannot process
         self.failure = 503
+        self.lists_authors = True  # as earlier releases did not
         self.lock = threading.RLock()
         self.changed = threading.Condition()
         self.is_closed = False
@@ -142,7 +143,12 @@ class SmallHub:
         if path == "/v1/changes":
             return 200, {"results": [self._accept(user, seen, each) for each in body["changes"]]}
         parts = path.split("/")[3:]
-        space, note = seen.get(parts[0].replace("%7E", "~")), parts[2]
+        space = seen.get(parts[0].replace("%7E", "~"))
+        if path.endswith("/authors"):
+            if not space or not self.lists_authors:
+                return 404, {"error": "There is nothing here."}
+            return 200, {"authors": {each: self._authors(space, each) for each in body["ids"]}}
+        note = parts[2]
         found = None
         if space:
             versions = dict(space.versions.get(note, []))
@@ -153,6 +159,9 @@ class SmallHub:
             described = {"id": note, "version": wanted, "author": space.authors.get(wanted, "")}
             found = {**described, "text": versions[wanted]} if wanted in versions else None
         return (200, found) if found else (404, {"error": "There is no such note."})
+
+    def _authors(self, space: Space, note: str) -> list[str]:
+        return [space.authors.get(version, "") for version, _ in reversed(space.versions.get(note, []))]
 
     def _since(self, user: str, seen: dict[str, Space], cursors: Json) -> Json:
         answer: Json = {name: {"gone": True} for name in cursors if name not in seen}

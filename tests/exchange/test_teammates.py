@@ -139,6 +139,36 @@ def test_a_copy_of_a_teammates_version_that_the_user_sends_is_held(
     assert titles(one, "lamp") == []
 
 
+@pytest.mark.parametrize("lists_authors", [True, False])
+def test_the_authors_of_many_notes_are_asked_for_at_once(
+    team: tuple[Machine, Machine], machine: Machines, hub: SmallHub, lists_authors: bool
+) -> None:
+    """After a loss of shared.db, and on another machine of the user: one request per note meets the hub's limit."""
+    hub.lists_authors = lists_authors
+    one, two = team
+    own = [one.write(f"mine {number}", project="lamp", extra=space_line("core")) for number in range(20)]
+    one.sync(), two.sync()
+    two.store.update(own[0], body="a teammate's words")
+    two.sync(), one.sync()
+    one.store.update(own[0], tags=["seen"])
+    one.sync()
+
+    def asked(syncing: Machine) -> tuple[int, int]:
+        before = len(hub.requests)
+        syncing.sync()
+        new = hub.requests[before:]
+        return sum(path.endswith("/authors") for path in new), sum(path.endswith("/versions") for path in new)
+
+    (one.store.root / "shared.db").unlink()
+    expected = (1, 0) if lists_authors else (1, 20)
+    assert asked(one) == expected
+    other = machine("other")
+    assert asked(other) == expected
+    for each in (one, other):
+        known = each.store.shared.of(own)
+        assert [known[note].author for note in own] == ["mate", *[""] * 19]
+
+
 def test_a_copy_of_a_teammates_version_that_stays_on_this_machine_is_held(team: tuple[Machine, Machine]) -> None:
     one, two = team
     note = two.write("Run the script.", title="Rule", project="lamp", extra=space_line("core"))

@@ -175,6 +175,35 @@ def test_a_member_who_leaves(run: Run, hub_url: str, tmp_path: Path) -> None:
     assert said(run("doctor", "--json")) == {"faults": []}
 
 
+def test_nobody_gets_the_name_of_a_former_user(run: Run, hub_url: str) -> None:
+    """Another person would get the private notes, and be the author of what the former one wrote."""
+    with RunningHub(hub_url) as hub:
+        bob, you = hub.user("bob", core="writer"), hub.user("you", "admin", core="owner", late="owner")
+        bob.put("~bob", "N1", text_of("N1", "Private."))
+        bob.put("core", "N2", text_of("N2"))
+        with administrator(hub_url) as db:
+            accounts.invite(db, accounts.find_space(db, "late"), "bob", "writer", "you")
+        said(run("user", "leave", "bob", "--json"))
+        for add in (("user", "add", "bob"), ("space", "member", "core", "bob:reader")):
+            assert refused(run(*add)).startswith("'bob' was a user who has left")
+        assert refused(run("token", "create", "bob")).startswith("There is no user 'bob'.")
+        assert refused(run("user", "add", "eve", "--back")).startswith("There was no user 'eve'.")
+        assert refused(run("user", "add", "you", "--back")).startswith("There is a user 'you' already.")
+
+        back = run("user", "add", "bob", "--back")
+        assert "bob is back, with a personal space of 1 note, and is a member of no space." in back.stdout
+        again = Client(hub.url, said(run("token", "create", "bob", "--json"))["token"])
+        assert [*again.sync()] == ["~bob"] and bob("/v1/me").status == 401
+        assert again("/v1/me").json["invitations"] == []
+        assert [each["author"] for each in you.sync()["core"]["changes"]] == ["bob"]
+
+        said(run("user", "leave", "bob", "--json"))
+        assert again("/v1/me").status == 401
+        said(run("erase", "user", "bob", "-y", "--json"))
+        assert refused(run("user", "add", "bob")).startswith("'bob' was a user who has left")
+        assert said(run("user", "add", "bob", "--back", "--json"))["notes"] == 0
+
+
 def test_an_erased_note_is_gone_with_all_versions_and_machines_are_told(run: Run, hub_url: str) -> None:
     with RunningHub(hub_url) as hub:
         you = hub.user("you", core="writer")

@@ -210,3 +210,15 @@ def test_a_bad_request_gets_one_sentence(
     answer = shared.user("you")(path, body)
     assert (answer.status, answer.json["error"][: len(sentence)]) == (status, sentence)
     assert answer.json["error"].endswith(".")
+
+
+def test_the_authors_of_many_notes_of_a_space(shared: RunningHub) -> None:
+    ann, joe, out = shared.user("ann", pair="writer"), shared.user("joe", pair="writer"), shared.user("out")
+    first = ann.put("pair", "A1", text_of("A1", "one"))["version"]
+    joe.put("pair", "A1", text_of("A1", "two"), base=first)
+    ann.put("pair", "A2", text_of("A2"))
+    ask = {"ids": ["A1", "A2", "A3"]}
+    assert ann("/v1/spaces/pair/authors", ask).json == {"authors": {"A1": ["joe", "ann"], "A2": ["ann"]}}
+    assert out("/v1/spaces/pair/authors", ask).status == 404
+    for wrong in ({}, {"ids": "A1"}, {"ids": [1]}, {"ids": ["A"] * 501}):
+        assert ann("/v1/spaces/pair/authors", wrong).status == 400

@@ -109,3 +109,16 @@ def test_a_lesson_of_anothers_episodes_is_not_ones_own(hub: RunningHub) -> None:
     lesson = {"title": "Deploying", "body": "Use kubectl.", "type": "semantic", "sources": EPISODES}
     (written,) = tool(you, "memory_reflect", notes=[lesson], model="m")["written"]
     assert written["origin"] == "imported from mate-in-the-space-core" and written["unreviewed"]
+
+
+def test_a_note_waits_for_its_review_behind_many_that_need_none(hub: RunningHub) -> None:
+    new, old = hub.user("new", crowd="writer"), hub.user("old", crowd="writer")
+    with administrator(hub.database) as db:
+        accounts.give_project(db, accounts.find_space(db, "crowd"), "busy")
+    new.put("~new", "WAITS", text_of("WAITS", prov_source="import", updated_at="2026-01-01T00:00:00+00:00"))
+    texts = {
+        f"TOLD{number:03}": text_of(f"TOLD{number:03}", project="busy", prov_source="import") for number in range(120)
+    }
+    changes = [{"space": "crowd", "id": id, "base": 0, "text": text} for id, text in texts.items()]
+    assert old("/v1/changes", {"machine": "desk", "changes": changes}).status == 200
+    assert [each["id"] for each in new("/ui/review").json["waiting"]] == ["WAITS"]

@@ -78,6 +78,68 @@ def _one_sentence(done: Done, words: str) -> bool:
     return done.code == 1 and len(done.err.splitlines()) == 1 and words in done.err
 
 
+def test_a_hub_that_cannot_be_reached_is_told_everywhere_with_the_notes_that_it_lacks(
+    running: RunningHub, person: People
+) -> None:
+    desk, laptop = person("desk"), person("laptop")
+    you = running.user("you")
+    for each in (desk, laptop):
+        each.login(running, you.token)
+    known = desk.write("Known", "old")
+    assert desk("sync").code == 0
+    account = (desk.home / "hub.json").read_text()
+    (desk.home / "hub.json").write_text(account.replace(running.url, "http://127.0.0.1:1"))
+    desk.write("New", "not sent")
+    desk.write("Here", "never sent", "--scope", "machine-local")
+    desk("tag", known, "edited")
+    assert desk("status", "--json").json["hub"]["unsent"] == 2
+
+    done = desk("sync", "--json")
+    assert (done.code, done.json["hub"]["unsent"]) == (1, 2)
+    assert "cannot be reached" in done.err and "2 notes are not sent yet." in done.err
+    first = desk("space", "--json").json["failure"]
+    desk("sync")
+    assert desk("space", "--json").json["failure"]["since"] == first["since"] == first["at"]
+    assert "2 notes are not sent yet" in desk.on_terminal("status")
+    assert "unsent\t2\n" in desk("space").out
+    assert "hub\tunsent\t2\n" in desk("status").out
+    examined = desk("doctor")
+    assert examined.code == 1 and "cannot be reached" in examined.out and "2 notes are not sent yet." in examined.out
+    assert laptop.titles() == []
+
+    (desk.home / "hub.json").write_text(account)
+    assert desk("sync").code == 0
+    assert desk("doctor").code == 0
+    facts = desk("space", "--json").json
+    assert (facts["failure"], facts["unsent"]) == (None, 0)
+    assert laptop("sync").code == 0
+    assert laptop.titles() == ["Known", "New"]
+
+
+def test_a_hub_without_room_is_told_once_and_gets_everything_when_it_has_room(
+    running: RunningHub, person: People
+) -> None:
+    desk = person("desk")
+    you = running.user("you")
+    desk.login(running, you.token)
+    with administrator(running.database) as db:
+        db.execute("""
+            CREATE FUNCTION anamnesis.no_room() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE disk_full USING MESSAGE = 'could not extend file'; END $$
+        """)
+        db.execute("CREATE TRIGGER no_room BEFORE INSERT ON anamnesis.versions EXECUTE FUNCTION anamnesis.no_room()")
+    for title in ("One", "Two", "Three"):
+        desk.write(title, "body")
+    done = desk("sync")
+    assert _one_sentence(done, "The disk of the hub's database is full"), done.err
+    assert "3 notes are not sent yet." in done.err
+    assert "The disk of the hub's database is full" in desk("doctor").out
+    with administrator(running.database) as db:
+        db.execute("DROP TRIGGER no_room ON anamnesis.versions")
+    assert desk("sync").code == 0
+    assert len(you.sync()["~you"]["changes"]) == 3
+
+
 def test_a_confirmed_code_logs_in(running: RunningHub, person: People) -> None:
     running.user("you")
     desk = person("desk")

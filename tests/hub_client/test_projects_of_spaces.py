@@ -140,7 +140,7 @@ def test_the_owner_shares_all_that_waits_with_one_answer(running: RunningHub, pe
 
 
 def test_a_project_counts_for_the_login_whose_space_has_it(running: RunningHub, person: People) -> None:
-    """A note that is written after a logout, or before the first exchange of another login, is nobody else's."""
+    """A note that is written after a logout, or before the first exchange of another login, is sent to nobody."""
     you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
     desk, other = person("desk"), person("other")
     give(running)
@@ -152,10 +152,15 @@ def test_a_project_counts_for_the_login_whose_space_has_it(running: RunningHub, 
     desk("logout")
     assert desk("write", "Alone", "Text.", "--project", FALCON).err == ""
     desk.login(running, you.token)
+    assert "core" in desk("write", "Again", "Text.", "--project", FALCON).err
+    sync(desk)
+    assert titles(other) == ["Again", "Shared"]
+    assert [note["title"] for each in desk("space", "--json").json["unshared"] for note in each["notes"]] == ["Alone"]
+    guest = running.user("guest", core="writer")
+    desk("login", running.url, "--token-stdin", "--keep-apart", stdin=guest.token)
     assert desk("write", "Early", "Text.", "--project", FALCON).err == ""
     sync(desk)
-    assert titles(other) == ["Shared"]
-    assert desk("space", "--json").json["unshared"][0]["notes"] != []
+    assert titles(other) == ["Again", "Shared"]
 
 
 def test_an_agent_and_a_session_are_told_where_their_notes_go(running: RunningHub, person: People) -> None:

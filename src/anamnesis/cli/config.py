@@ -11,7 +11,7 @@ from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
 from anamnesis.cli.text_input import STDIN, given_text
-from anamnesis.config import CONFIG_NAME, DEFAULT
+from anamnesis.config import CONFIG_NAME, DEFAULT, SETTINGS
 from anamnesis.setting import ResolvedSetting
 
 # The width from which the list also shows the purpose of each setting.
@@ -91,12 +91,17 @@ def set_setting(name: str, value: str, as_json: bool) -> None:
 @click.argument("name", shell_complete=complete_settings)
 @as_json
 def unset_setting(name: str, as_json: bool) -> None:
-    """Remove a setting from config.json.
+    """Remove a setting from config.json, or a key that is none.
 
     JSON: the value in force, or null.
     """
     change_setting(name, None)
-    _report(name, as_json)
+    if any(each.name == name for each in SETTINGS):
+        _report(name, as_json)
+    elif as_json:
+        print_json(None)
+    else:
+        click.echo(f"{name} is removed from {CONFIG_NAME}.")
 
 
 def _draw(found: Sequence[ResolvedSetting]) -> None:

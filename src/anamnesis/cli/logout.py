@@ -14,8 +14,8 @@ from anamnesis.cli.output import print_json
 def command(as_json: bool) -> None:
     """Log out of the hub: no more notes are exchanged with it.
 
-    All notes stay on this machine and at the hub, and a later login resumes where this one ended. The token is
-    removed from this machine but stays valid: `anamnesis hub token revoke` revokes it at the hub.
+    All notes stay on this machine and at the hub, and a later login of the same user resumes where this one ended. The
+    token is removed from this machine but stays valid: `anamnesis hub token revoke` revokes it at the hub.
 
     JSON: {"url", "user"} of the login that ended, or null
     """

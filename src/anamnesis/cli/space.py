@@ -11,7 +11,7 @@ from anamnesis.cli.context import settings
 from anamnesis.cli.naming import ResolvedNote, ask
 from anamnesis.cli.options import as_json, open_store, space_option, yes_option
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.cli.spaces import hub_facts
+from anamnesis.cli.spaces import draw_unsent, hub_facts
 from anamnesis.editing import apply_change
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes.spaces import OWN, with_space
@@ -35,19 +35,22 @@ def command(context: click.Context, as_json: bool) -> None:
     \b
     In a pipe: the word space, name, role, notes here, projects;
     then invitation, space, role, inviter, projects; then waiting, note, space, reason;
-    then unshared, project, spaces, and the number of your notes of the project that only you read.
-    JSON: {"url", "user", "reached_at", "failure": {"at", "reason", "hint"} or null,
+    then unshared, project, spaces, and the number of your notes of the project that only you read;
+    then, if the last sync failed, failure, since when, reason; then unsent and the number of notes
+    that are not sent yet; then other, user, address, notes of another login of this home.
+    JSON: {"url", "user", "reached_at", "failure": {"at", "reason", "hint", "since"} or null,
            "spaces": [{"name", "role", "notes", "projects"}],
            "invitations": [{"space", "role", "inviter", "projects"}],
            "waiting": [{"note", "title", "space", "reason"}],
-           "unshared": [{"project", "spaces", "notes": [{"id", "title"}]}]}
+           "unshared": [{"project", "spaces", "notes": [{"id", "title"}]}], "unsent",
+           "others": [{"user", "url", "notes"}]}
     """
     if context.invoked_subcommand is not None:
         return
-    facts = hub_facts()
-    if facts is None:
-        raise InvalidArgument("This machine is not logged in to a hub.", "anamnesis login ADDRESS")
     with open_store(only_to_read=True) as store:
+        facts = hub_facts(store)
+        if facts is None:
+            raise InvalidArgument("This machine is not logged in to a hub.", "anamnesis login ADDRESS")
         for each in facts["waiting"]:
             note = store.find(each["note"])
             each["title"] = note.title if note else ""
@@ -64,6 +67,10 @@ def command(context: click.Context, as_json: bool) -> None:
         print_lines(
             [("unshared", each["project"], " ".join(each["spaces"]), len(each["notes"])) for each in facts["unshared"]]
         )
+        if facts["failure"]:
+            print_lines([("failure", facts["failure"]["since"], facts["failure"]["reason"])])
+        print_lines([("unsent", facts["unsent"])] if facts["unsent"] else [])
+        print_lines([("other", *each.values()) for each in facts["others"]])
 
 
 @command.command()
@@ -204,8 +211,7 @@ def _draw(facts: dict[str, Any]) -> None:
     screen = console()
     reached = f"last reached {age(facts['reached_at'])}" if facts["reached_at"] else "not reached yet: anamnesis sync"
     screen.draw("[bold]{}[/] as {}, {}", facts["url"], facts["user"], reached)
-    if facts["failure"]:
-        screen.print(f"{facts['failure']['reason']} {facts['failure']['hint']}".rstrip(), style="yellow")
+    draw_unsent(facts)
     table = bare_table("space", "role", "notes here", "projects")
     for each in facts["spaces"]:
         role = Text(each["role"]) if each["role"] else Text("removed", "yellow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anamnesis.age import age
 from anamnesis.cli.context import settings
@@ -12,12 +12,15 @@ from anamnesis.cli.output import console
 from anamnesis.notes.spaces import PERSONAL
 from anamnesis.plural import counted
 
+if TYPE_CHECKING:
+    from anamnesis.store import MemoryStore
 
-def hub_facts() -> dict[str, Any] | None:
+
+def hub_facts(store: MemoryStore) -> dict[str, Any] | None:
     """The state of the hub; None without a login."""
     from anamnesis.exchange import standing
 
-    return standing.hub_facts(settings().home)
+    return standing.hub_facts(store)
 
 
 def hub_rows(hub: dict[str, Any] | None) -> Iterator[tuple[object, ...]]:
@@ -26,11 +29,14 @@ def hub_rows(hub: dict[str, Any] | None) -> Iterator[tuple[object, ...]]:
         yield from ((name, hub[name] or "") for name in ("url", "user", "reached_at"))
         if hub["failure"]:
             yield "failure", hub["failure"]["reason"]
+            yield "failing since", hub["failure"]["since"]
         for each in hub["spaces"]:
             yield "space", each["name"], each["role"], each["notes"]
         for each in hub["invitations"]:
             yield "invitation", each["space"], each["role"], each["inviter"]
+        yield "unsent", hub["unsent"]
         yield "waiting", len(hub["waiting"])
+        yield from (("other login", *each.values()) for each in hub["others"])
 
 
 def draw_hub(hub: dict[str, Any]) -> None:
@@ -40,8 +46,7 @@ def draw_hub(hub: dict[str, Any]) -> None:
     names = ", ".join(f"{each['name']} ({each['role'] or 'removed'})" for each in hub["spaces"])
     if hub["url"]:
         screen.print(f"{hub['url']} as {hub['user']}, {reached}{f', with {names}' if names else ''}", style="dim")
-    if hub["failure"]:
-        screen.print(f"{hub['failure']['reason']} {hub['failure']['hint']}".rstrip(), style="yellow")
+    draw_unsent(hub)
     if hub["invitations"]:
         count = counted(len(hub["invitations"]), "invitation waits", "invitations wait")
         screen.draw("[yellow]{}:[/] anamnesis space", count)
@@ -50,15 +55,29 @@ def draw_hub(hub: dict[str, Any]) -> None:
         screen.draw("[yellow]{}:[/] anamnesis space", count)
 
 
+def draw_unsent(hub: dict[str, Any]) -> None:
+    """Print why the last exchange failed and since when, and how many notes are not sent."""
+    screen = console()
+    if failure := hub["failure"]:
+        first = f"Exchanges fail, first {age(failure['since'])}:" if failure["since"] else ""
+        screen.print(f"{first} {failure['reason']} {failure['hint']}".strip(), style="yellow")
+    if hub["unsent"]:
+        screen.print(f"{counted(hub['unsent'], 'note is', 'notes are')} not sent yet: anamnesis sync", style="yellow")
+    for each in hub["others"]:
+        kept = counted(each["notes"], "note here belongs", "notes here belong")
+        screen.print(f"{kept} to the login of {each['user']} at {each['url']}, and none is sent", style="dim")
+
+
 def space_warnings(space: str | None) -> Iterator[str]:
     """Warnings about a note that could not be sent to a space, as of the last sync."""
     if not space:
         return
-    hub = hub_facts()
-    if hub is None:
+    from anamnesis.exchange.standing import roles_here
+
+    roles = roles_here(settings().home)
+    if roles is None:
         yield "This machine is not logged in to a hub, so the note stays here: anamnesis login ADDRESS"
         return
-    roles = {each["name"]: each["role"] for each in hub["spaces"]}
     if space.startswith(PERSONAL) or not roles:
         return
     if not roles.get(space):
@@ -68,11 +87,14 @@ def space_warnings(space: str | None) -> Iterator[str]:
 
 
 def release(notes: Iterable[str]) -> None:
-    """Allow sending notes of a space of another hub to the hub of this machine."""
+    """Allow sending notes of another login of this home to the hub of this machine."""
     from anamnesis.exchange.account import read_account
     from anamnesis.exchange.state import HubDatabase, HubState
+    from anamnesis.store.shared_notes import SharedNotes
 
-    account = read_account(settings().home)
+    home, given = settings().home, [*notes]
+    account = read_account(home)
     if account:
-        with closing(HubDatabase(settings().home)) as database:
-            HubState(database, account).release(notes)
+        with closing(HubDatabase(home)) as database, closing(SharedNotes(home)) as shared:
+            HubState(database, account).release(given)
+            shared.forget_personal(given)

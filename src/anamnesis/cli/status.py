@@ -109,7 +109,7 @@ def _read(vault: Vault) -> _Status:
     store, stats = vault.notes, vault.notes.stats()
     sync = configured_backend(store, settings()).state()
     embedded = stats.total - store.ranking.pending()
-    return _Status(stats, len(store.problems()), embedded, sync, hub_facts(), *_bridge(vault))
+    return _Status(stats, len(store.problems()), embedded, sync, hub_facts(store), *_bridge(vault))
 
 
 def _bridge(vault: Vault) -> tuple[State | None, str | None]:
@@ -175,7 +175,7 @@ def _sync_line(sync: SyncState) -> str:
     if not sync.initialized:
         return "not synced yet: anamnesis sync"
     pending = "with changes to sync" if sync.dirty else "nothing to sync"
-    return f"synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {pending}"
+    return f"git: synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {pending}"
 
 
 def _bridge_line(bridge: State) -> str:

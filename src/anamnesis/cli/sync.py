@@ -59,7 +59,8 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     \b
     JSON: {"pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail",
            "hub": {"url", "user", "received", "sent", "sent_to": {SPACE: notes that others read}, "conflicted",
-                   "decided", "waiting", "invitations", "detail"}
+                   "decided", "waiting", "unsent": changed notes that a failed exchange did not send,
+                   "invitations", "detail"}
                   if this machine is logged in to one}
     """
     if home:

@@ -18,7 +18,8 @@ from anamnesis.cli.init_questions import agent_option, confirm, shortened
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, change_as_dict, print_diffs, print_refusals, refusal_as_dict
-from anamnesis.cli.remains import check_removable, confirm_removal, remains, remove
+from anamnesis.cli.remains import Remain, check_removable, confirm_removal, remains, remove
+from anamnesis.config import DEFAULT_HOME
 from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument
 from anamnesis.onboard import machine
@@ -43,7 +44,8 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
     """Remove the MCP server and the hooks from the agents. The notes stay.
 
     A file that has not changed since `anamnesis init` gets its previous bytes back; from any other file, only our
-    entries are removed. If a file cannot be changed, the command names it and exits with 1.
+    entries are removed. If a file cannot be changed, the command names it and exits with 1. Entries that start another
+    memory of yours, in another ANAMNESIS_HOME that is there, stay and are named.
 
     Unless an agent is named, Engram's entries are restored too, after its engram.db has been reconciled.
 
@@ -68,6 +70,8 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
     plan = _plan(names_to_remove, Ledger(settings().home))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     left = [] if names else [*remains(settings())]
+    default = settings().user_home / DEFAULT_HOME
+    left += [Remain(f"it starts the memory in {home or default}", str(file)) for file, home in plan.others.items()]
     if everything and not only_print:
         check_removable(settings())
         if not (yes or is_asking):

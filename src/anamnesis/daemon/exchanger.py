@@ -87,15 +87,16 @@ class Exchanger:
         except LockHeld:
             return True
         except FAILURES as error:
-            if str(error) != self._fault:  # log a repeated failure once
-                self._fault = str(error)
-                self._log("exchange failed", reason=self._fault)
-            return False
+            fault = str(error)
         except Exception:  # the outermost boundary of the thread
             self._log("exchange failed", trace=traceback.format_exc())
             return False
-        self._fault = ""
-        return done is None or done.reached
+        else:
+            fault = "" if done is None or done.reached else done.detail
+        if fault and fault != self._fault:  # log a repeated failure once
+            self._log("exchange failed", reason=fault)
+        self._fault = fault
+        return not fault
 
     def _listen(self) -> None:
         """Listen for events of the hub; without them, the exchanges at intervals find its changes."""

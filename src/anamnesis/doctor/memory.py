@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import FAILURES
-from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, faults_of_type, read_config, setting_text
+from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, config_faults, read_config, setting_text
 from anamnesis.doctor.finding import Finding
 from anamnesis.doctor.hub import examine_hub
 from anamnesis.errors import AnamnesisError, explained
@@ -35,12 +35,12 @@ def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
     home = settings.home
     found = [*_programs()]
     try:
-        found += [*_permissions(home), *_configuration(settings), *_disk(home), *examine_hub(settings)]
+        found += [*_permissions(home), *_configuration(settings), *_disk(home)]
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
             found += [] if quickly else [*_index(store), *_vectors(store)]
             found += _files(store)
             found += [] if quickly else [*_folders(store), *_times(store)]
-            found += _dreams(store)
+            found += [*_dreams(store), *examine_hub(store)]
             found += [] if quickly else _bridge(store, settings)
     except (AnamnesisError, OSError) as given:
         error = explained(given) if isinstance(given, OSError) else given
@@ -65,7 +65,7 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
     except AnamnesisError as error:
         yield Finding(path, error.message, f"{error.hint} {_UNTIL_THEN}")
         return
-    for fault in faults_of_type(settings.home, content):
+    for fault in config_faults(settings.home, content):
         yield Finding(path, fault.message, f"{fault.hint} {_UNTIL_THEN}")
     for setting in SETTINGS:
         try:

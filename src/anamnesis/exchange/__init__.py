@@ -61,6 +61,7 @@ def _exchange_and_record(store: MemoryStore, settings: Settings, account: Accoun
     try:
         result = _exchange(store, settings, account, options)
     except HubUnreachable as error:
+        record_failure(store.root, error.message, error.hint, HUB)
         return HubResult(account.url, account.user, NOTHING, NOTHING, False, 0, error.message, False, error.hint)
     except (AnamnesisError, sqlite3.Error, OSError) as error:
         hint = error.hint if isinstance(error, AnamnesisError) else ""

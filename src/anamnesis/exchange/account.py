@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.notes.spaces import PERSONAL
 
 NAME = "hub.json"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -47,6 +48,11 @@ class Account(NamedTuple):
     def identity(self) -> str:
         """The key of the exchange state: each hub and user has its own."""
         return f"{self.hub}/{self.user}"
+
+    @property
+    def personal(self) -> str:
+        """The name of the user's own space."""
+        return f"{PERSONAL}{self.user}"
 
 
 def parse_address(url: str, *, insecure: bool = False) -> Address:

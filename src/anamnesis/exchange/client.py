@@ -22,6 +22,8 @@ from anamnesis.exchange.proxy import NO_PROXIES, proxy_for
 
 # The largest answer in bytes: more than the largest page of changes with every character escaped.
 _LONGEST_ANSWER = 64_000_000
+# The most notes whose authors are asked for at once.
+_MOST_IDS = 500
 # The connect timeout in seconds.
 _CONNECT_SECONDS = 20.0
 _NOT_A_HUB = "Check the address: it must lead to `anamnesis hub serve`."
@@ -32,6 +34,10 @@ Json = dict[str, Any]
 
 class HubUnreachable(AnamnesisError):
     """A temporary failure: a later sync may reach the hub."""
+
+
+class HubFull(HubUnreachable):
+    """The hub can store nothing more, whatever is sent."""
 
 
 class HubRefused(AnamnesisError):
@@ -137,6 +143,23 @@ class HubClient:
     def authors(self, space: str, note: str) -> list[str]:
         """The authors of the versions of a note, the newest first."""
         return [str(each.get("author", "")) for each in self._versions(space, note)]
+
+    def authors_of(self, space: str, notes: Sequence[str]) -> dict[str, list[str]]:
+        """The authors of the versions of many notes, the last one first."""
+        found: dict[str, list[str]] = {}
+        path = f"/v1/spaces/{quote(space, safe='')}/authors"
+        for start in range(0, len(notes), _MOST_IDS):
+            batch = [*notes[start : start + _MOST_IDS]]
+            try:
+                answer = self._request("POST", path, {"ids": batch})
+            except HubRefused as error:
+                if error.status not in (404, 405):
+                    raise
+                found |= {note: self.authors(space, note) for note in batch}  # a hub of an earlier release
+            else:
+                known = _field(answer, "authors", dict)
+                found |= {note: [*map(str, known.get(note) or ())] for note in batch}
+        return found
 
     def texts(self, space: str, note: str) -> Iterator[str]:
         """The texts of the versions of a note since it was last deleted, the newest first."""
@@ -317,6 +340,8 @@ class HubClient:
         if status == 407 and self._proxy:
             hint = "Set them in HTTP_PROXY: http://user:password@host:port"
             raise HubRefused(f"The proxy {self._proxy.name} requires a user and a password.", hint, status)
+        if status == 507:
+            raise HubFull(f"The hub {host} can store nothing now: {reason}", hint or _LATER)
         if status in (408, 425, 429, 500, 502, 503, 504):
             because = f": {reason.rstrip('.')}" if reason else ""
             raise HubUnreachable(f"The hub {host} cannot answer now{because} (status {status}).", hint or _LATER)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
-from anamnesis.exchange.state import UNVERIFIED, Invitation, Space, Waiting
+from anamnesis.exchange.state import FOLLOWER, UNVERIFIED, Invitation, Space, Waiting
 from anamnesis.notes.acceptance import fingerprint, read_decisions, written
 from anamnesis.notes.spaces import PERSONAL, check_space
 from anamnesis.project import GLOBAL
@@ -22,7 +23,6 @@ from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce
 
-FOLLOWER = "hub"
 _BATCH = 500
 # Answers without changes before an exchange gives up. Some are normal: the request is repeated after a restore of the
 # hub, a rename of a space or a reset of its cursor.
@@ -75,13 +75,20 @@ class Cycle:
 
     def _find_authors(self) -> None:
         """Ask for the authors of notes of which they are not known here, because the record of them was lost."""
-        receiver = self.receiver
-        for each in receiver.store.shared.unknown():
-            is_visible = each.space in receiver.spaces and receiver.spaces[each.space].role
-            if is_visible and (authors := receiver.client.authors(each.space, each.note)):
-                note = receiver.store.find(each.note)
-                author = receiver.other_author(authors) or receiver.author_of_original(each.space, note)
-                receiver.store.shared.record([each._replace(author=author)])
+        receiver, shared = self.receiver, self.receiver.store.shared
+        unknown = sorted(shared.unknown(), key=lambda each: each.space)
+        for space, notes in groupby(unknown, key=lambda each: each.space):
+            if space not in receiver.spaces or not receiver.spaces[space].role:
+                continue
+            known = {each.note: each for each in notes}
+            authors = receiver.client.authors_of(space, [*known])
+            shared.record(
+                known[note]._replace(
+                    author=receiver.other_author(some) or receiver.author_of_original(space, receiver.store.find(note))
+                )
+                for note, some in authors.items()
+                if some
+            )
 
     def _catch_up(self) -> None:
         """Fetch the current versions of notes that an earlier exchange could not receive."""
@@ -175,6 +182,8 @@ class Cycle:
             self.receiver.state.reset_space(name)
             spaces[name] = Space(name, id, role, known.is_personal, 0, projects)
             return True
+        if name.startswith(PERSONAL) and name != self.receiver.state.personal:
+            raise HubRefused(f"The token in hub.json is of the user {name.removeprefix(PERSONAL)}.", "Log in again.")
         cursor = known.cursor if known else 0
         if known and not cursor:
             self.receiver.state.forget_incomparable(name, int(entry.get("seq", 0)))

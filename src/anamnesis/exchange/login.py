@@ -12,11 +12,13 @@ from anamnesis.config import Proxies
 from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument, LockHeld, StoreUnavailable
 from anamnesis.exchange.account import Account, Address, forget_account, parse_address, read_account, write_account
-from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable, Json
+from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
 from anamnesis.exchange.proxy import NO_PROXIES
-from anamnesis.exchange.state import HubDatabase, HubState
+from anamnesis.exchange.state import HubDatabase, HubState, last_account
 from anamnesis.notes.spaces import check_space
-from anamnesis.store.shared_notes import SharedNotes
+from anamnesis.store import MemoryStore
+from anamnesis.store.ids import utcnow
+from anamnesis.store.shared_notes import Shared, SharedNotes
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
@@ -34,14 +36,34 @@ class Code(NamedTuple):
 
 
 class LoggedIn(NamedTuple):
-    """The login, and the role in each space."""
+    """The login, the role in each space, and the former login of the home with the number of notes kept apart."""
 
     account: Account
     spaces: dict[str, str]
+    former: Account | None = None
+    apart: int = 0
 
 
-def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXIES) -> LoggedIn:
-    """Check a token with its hub and save the login."""
+def refuse_another(former: Account, account: Account) -> None:
+    """Refuse a login of another user, or at another hub, than the one whose notes are in the home."""
+    raise InvalidArgument(
+        f"This home exchanges its notes as {former.user} with {former.url}, not as {account.user} with {account.url}.",
+        f"Use a home of its own for {account.user} (set ANAMNESIS_HOME), or add --keep-apart: the notes that are here"
+        " are then not sent.",
+    )
+
+
+def log_in(
+    home: Path,
+    address: Address,
+    token: str,
+    proxies: Proxies = NO_PROXIES,
+    ask: Callable[[Account, Account], object] = refuse_another,
+) -> LoggedIn:
+    """Check a token with its hub and save the login.
+
+    If the home has notes of another login, `ask` gets both and raises unless these notes may be kept apart.
+    """
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidArgument("That is not a token.", "`anamnesis hub token create` prints one: it begins with anh_.")
@@ -51,36 +73,53 @@ def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXI
     except HubUnreachable as error:
         raise HubUnreachable(error.message, "Check the address and the network, and log in again.") from error
     try:
-        account = Account(address.url, token, str(found["user"]), _known_hub(home, address, found))
+        account = Account(address.url, token, str(found["user"]), str(found["hub"]))
         spaces = {str(each["name"]): str(each["role"]) for each in found["spaces"]}
     except (KeyError, TypeError) as error:
         raise HubRefused(f"The server at {address.url} is not a hub.", "Check the address.") from error
-    with _exchange_lock(home):
-        _forget_projects(home, account)
+    former = _former_login(home, account)
+    if former and (former.url, former.user) == (account.url, account.user):
+        # The hub was restored. The exchange learns it from the id that is known here, and compares all notes.
+        account = account._replace(hub=former.hub)
+        former = None
+    if former is None:
+        with _exchange_lock(home):
+            write_account(home, account)
+        return LoggedIn(account, spaces)
+    ask(former, account)
+    with locked(home / EXCHANGE_LOCK, timeout=_PATIENCE):  # no exchange as the former user goes on
+        apart = _keep_apart(home, former, account)
         write_account(home, account)
-    return LoggedIn(account, spaces)
+    return LoggedIn(account, spaces, former, apart)
 
 
-def _known_hub(home: Path, address: Address, found: Json) -> str:
-    """The id by which the state of the exchange knows the hub of a login.
+def _former_login(home: Path, account: Account) -> Account | None:
+    """The other login that the notes of a home belong to; None if there is none."""
+    try:
+        known = read_account(home)
+    except StoreUnavailable:
+        known = None  # hub.db knows the last one
+    former = known or last_account(home)
+    return former if former and former.identity != account.identity else None
 
-    That of the former login of this user at this address: the exchange then learns that the hub was restored since, and
-    compares all notes with what was known of them.
+
+def _keep_apart(home: Path, former: Account, account: Account) -> int:
+    """Leave all notes of a home to its former login; returns how many there are.
+
+    To the other user they are foreign: no session is told them, and no dream joins them with the user's own.
     """
-    former = None
-    with suppress(StoreUnavailable):  # a login replaces a file that cannot be read
-        former = read_account(home)
-    same = former and (former.url, former.user) == (address.url, str(found["user"]))
-    return former.hub if former and same else str(found["hub"])
-
-
-def _forget_projects(home: Path, account: Account) -> None:
-    """Let the projects of the spaces of another login place no note before the first exchange."""
-    with suppress(StoreUnavailable):
-        if (known := read_account(home)) and known.identity == account.identity:
-            return
-    with closing(SharedNotes(home)) as shared:
-        shared.save_projects({})
+    with MemoryStore(home) as store, closing(HubDatabase(home)) as database:
+        store.refresh()
+        portable = {note.id for note in store.list(scope="portable")}
+        state = HubState(database, former)
+        state.keep(portable | {each.id for each in store.trashed()})
+        store.shared.record(Shared(note, former.personal, former.user) for note in state.own())
+        store.shared.forget_space(account.personal)
+        store.shared.save_projects({})  # which place notes from the first exchange on
+        own = HubState(database, account)
+        own.mark("reached_at", utcnow())  # from here on it is the last login, also if it is never used
+        store.accepted.change_user(*(home / f"accepted-{each.number}.txt" for each in (state, own)))
+        return len(portable & own.elsewhere(portable).keys())
 
 
 def log_out(home: Path) -> None:

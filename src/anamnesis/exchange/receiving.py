@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
-from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, HubState, Space, Waiting
+from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, Elsewhere, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.merge import conflict_of, set_aside
 from anamnesis.notes.project_names import is_among
@@ -75,6 +75,7 @@ class Receiver:
     received: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change of a file
     conflicted: bool = False
     decided: list[str] = field(default_factory=list)
+    authors: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # of the notes that are being received
 
     def receive(
         self, versions: Sequence[Incoming], cursors: Mapping[str, int] | None = None, *, is_current: bool = False
@@ -118,7 +119,14 @@ class Receiver:
             for note, each in local.items()
             if each.is_portable or not self._gives_way(each, pending[note], known.get(note, {}))
         }
-        decisions = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in pending.items()]
+        self._ask_for_authors(pending)
+        elsewhere = self.state.elsewhere(pending)
+        decisions = [
+            _leave_to_other(other, each)
+            if (other := elsewhere.get(note)) and _is_left(other, each, known.get(note, {}), local.get(note))
+            else self._decide(note, each, known.get(note, {}), local.get(note))
+            for note, each in pending.items()
+        ]
         files = [file for decision in decisions for file in decision.files]
         self._record_authors(decisions)  # before the texts are written
         changed: set[str] = set()
@@ -143,6 +151,23 @@ class Receiver:
                 shared += [Shared(note, here, each.author) for note in (each.note, *each.asides)]
         self.store.shared.record(shared)
 
+    def _ask_for_authors(self, pending: Mapping[str, Mapping[str, Incoming]]) -> None:
+        """Ask at once for the authors of shared notes whose last one is the user: others may have written them too."""
+        wanted = defaultdict(list)
+        for versions in pending.values():
+            for each in versions.values():
+                if each.author == self.state.user and each.text is not None and not self._is_personal(each.space):
+                    wanted[each.space].append(each.note)
+        self.authors = {
+            (space, note): authors
+            for space, notes in wanted.items()
+            for note, authors in self.client.authors_of(space, notes).items()
+        }
+
+    def _authors(self, space: str, note: str) -> list[str]:
+        known = self.authors.get((space, note))
+        return self.client.authors(space, note) if known is None else known
+
     def _other_author(self, version: Incoming, note: Memory) -> str:
         """The other member who wrote a version, or any version of a note that no session is told unaccepted."""
         if self._is_personal(version.space):
@@ -152,7 +177,7 @@ class Receiver:
         space = self.spaces.get(version.space)
         if space and note.project != GLOBAL and is_among(note.project, space.projects):
             return ""
-        authors = self.client.authors(version.space, note.id)
+        authors = self._authors(version.space, note.id)
         return self.other_author(authors) or self.author_of_original(version.space, note)
 
     def author_of_original(self, space: str, note: Memory | None) -> str:
@@ -465,6 +490,24 @@ class Receiver:
         paths = (f"{type}/{note.id}.md" for type in TYPES)
         found = ((path, read_bytes(self.store.memory_dir / path)) for path in paths if path != local.path)
         return [Replacement(path, data, None) for path, data in found if data and base and digest(data) == base.hash]
+
+
+def _is_left(other: Elsewhere, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed], local: Local | None) -> bool:
+    """Whether the file of a note is left to another login of this home: a merge would send what that user wrote here.
+
+    Users of one shared space have the same file, as long as it is as the hub has it.
+    """
+    texts = {each.text for each in fresh.values() if each.text is not None}
+    if not texts or any(row.is_here for row in known.values()):
+        return False
+    is_same = local is None or local.file.hash == other.hash or local.text in texts
+    return other.is_personal or not is_same
+
+
+def _leave_to_other(other: Elsewhere, fresh: Mapping[str, Incoming]) -> Decision:
+    decision = Decision(other.note)
+    decision.postpone(fresh, other.reason)
+    return decision
 
 
 def _matching_version(fresh: Mapping[str, Incoming], local: Local | None) -> Agreed | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from anamnesis.plural import counted
 from anamnesis.sync.names import KINDS, Travelled
 
 _MOST_NAMED = 10
@@ -29,6 +30,17 @@ class HubResult:
     invitations: int = 0  # how many wait for an answer
     sent_to: Mapping[str, int] = field(default_factory=dict)  # the number of texts that others read, by space
     has_news: bool = False  # `detail` names invitations or projects that no earlier one has named
+    unsent: int = 0  # how many changed notes an exchange that failed has not sent
+
+    @property
+    def fault(self) -> str:
+        """Why the exchange failed, what to do, and what was not sent."""
+        told = f"{self.detail} {self.hint}".rstrip()
+        return f"{told} {not_sent(self.unsent)}" if self.unsent else told
+
+
+def not_sent(count: int) -> str:
+    return f"{counted(count, 'note is', 'notes are')} not sent yet."
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -51,6 +63,7 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "conflicted": result.conflicted,
         "decided": list(result.decided),
         "waiting": result.waiting,
+        "unsent": result.unsent,
         "invitations": result.invitations,
         "detail": result.detail,
     }

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from anamnesis.exchange.client import HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
+from anamnesis.exchange.client import HubFull, HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
 from anamnesis.exchange.local import Local, read_local, unreadable_ids
 from anamnesis.exchange.receiving import CLAIMED, Receiver
-from anamnesis.exchange.state import Agreed, Space, Waiting
+from anamnesis.exchange.state import Agreed, Elsewhere, Space, Waiting
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
 from anamnesis.notes.spaces import PERSONAL, is_shared, space_of
@@ -73,7 +73,7 @@ class Sender:
         queued = [each for each in state.waiting() if each.note in ids]
         waiting = {each.note: each for each in queued if not each.missed}
         claimed = {(each.note, each.space) for each in queued if each.reason == CLAIMED.format(each.space)}
-        elsewhere = state.at_other_hubs(ids)
+        elsewhere = state.elsewhere(ids)
         held = unreadable_ids(self.receiver.store, [id for id in ids if id not in local and id in known])
         offers: list[_Offer] = []
         reasons: list[Waiting] = []
@@ -111,7 +111,7 @@ class Sender:
         local: Local,
         rows: Mapping[str, Agreed],
         known: Known,
-        elsewhere: tuple[str, str] | None,
+        elsewhere: Elsewhere | None,
     ) -> _Offer | Waiting | None:
         """Plan what to send for a note that has a portable file."""
         note = local.memory
@@ -120,9 +120,9 @@ class Sender:
             reason = f"{local.file.path} cannot be read: {local.file.problem}"
             return Waiting(note_id, home.space if home else "", reason)
         if home is None and elsewhere:
-            space, url = elsewhere
-            reason = f"It belongs to the space {space} of another hub, {url}."
-            return Waiting(note.id, space, f"{reason} `anamnesis move {note.id} --space NAME` sends it to this one.")
+            if elsewhere.is_personal:
+                return None  # `standing.py` counts them
+            return Waiting(note.id, elsewhere.space, elsewhere.reason)
         origin = _home(known.get(conflict_of(note), {}))
         name = target(note, home or (None if space_of(note) else origin), self.receiver.spaces)
         if home and home.space == name and home.hash == local.file.hash:
@@ -189,6 +189,8 @@ class Sender:
         space_ids = {name: int(space.id) for name, space in self.receiver.spaces.items() if space.id.isdecimal()}
         try:
             results = client.send(self.machine, [each.change for each in batch], space_ids)
+        except HubFull:
+            raise
         except (HubUnreachable, HubRefused) as error:
             client.me()  # raises if the hub answers nothing at all
             if len(batch) > 1:

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
-from anamnesis.exchange.account import read_account
-from anamnesis.exchange.state import read_standing, space_notes
+from anamnesis.exchange.account import Account, read_account
+from anamnesis.exchange.state import FOLLOWER, Standing, read_standing, space_notes, unsent
 from anamnesis.notes.spaces import PERSONAL
-from anamnesis.store.shared_notes import SharedNotes
+from anamnesis.store import MemoryStore, queries
+from anamnesis.store.files import TREES
 from anamnesis.sync.failure import HUB, Failure, last_failure
 
 
-def hub_facts(home: Path) -> dict[str, Any] | None:
-    """The login, the spaces with roles and note counts, invitations, queued notes, and the last failure.
+def hub_facts(store: MemoryStore) -> dict[str, Any] | None:
+    """The login, the spaces with roles and note counts, invitations, unsent and queued notes, and the last failure.
 
     None without a login.
     """
+    home = store.root
     try:
         account = read_account(home)
     except StoreUnavailable as error:
         failure = Failure("", error.message, error.hint)._asdict()
-        nothing: dict[str, Any] = {"spaces": [], "invitations": [], "waiting": []}
+        nothing: dict[str, Any] = {"spaces": [], "invitations": [], "waiting": [], "unsent": 0, "others": []}
         return {"url": "", "user": "", "reached_at": None, "failure": failure, **nothing}
     if account is None:
         return None
     standing = read_standing(home, account)
     failed = last_failure(home, HUB)
-    with closing(SharedNotes(home)) as shared:
-        projects = shared.projects()
+    projects = store.shared.projects()
     return {
         "url": account.url,
         "user": account.user,
@@ -47,7 +47,26 @@ def hub_facts(home: Path) -> dict[str, Any] | None:
         ],
         "invitations": [each._asdict() | {"projects": [*each.projects]} for each in standing.invitations],
         "waiting": [{"note": each.note, "space": each.space, "reason": each.reason} for each in standing.waiting],
+        "unsent": count_unsent(store, account, standing),
+        "others": [each._asdict() for each in standing.others],
     }
+
+
+def count_unsent(store: MemoryStore, account: Account, standing: Standing | None = None) -> int:
+    """How many notes changed here since they were last sent, besides those that wait with a reason."""
+    standing = standing or read_standing(store.root, account)
+    pending = store.log.pending(FOLLOWER, standing.follower) if standing.follower else None
+    changed = [*store.hashes()] if pending is None else [each.note_id for each in pending.changes]
+    files = store._catalogue.ask(lambda db: queries.standing(db, changed))
+    tree = f"{TREES['portable']}/"
+    found = {note: hash for note, (path, hash) in files.items() if path.startswith(tree)}
+    return len(unsent(store.root, account, dict.fromkeys(changed) | found))
+
+
+def roles_here(home: Path) -> dict[str, str] | None:
+    """The role in each space, as of the last exchange; None without a login."""
+    account = read_account(home)
+    return {each.name: each.role for each in read_standing(home, account).spaces} if account else None
 
 
 def notes_of(home: Path, space: str) -> tuple[str, ...]:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anamnesis.exchange.account import Account
-from anamnesis.notes.spaces import VERSION_RANGE
+from anamnesis.notes.spaces import PERSONAL, VERSION_RANGE
 from anamnesis.store.machine_database import MachineDatabase
 
+# The follower of the change log.
+FOLLOWER = "hub"
 # The hash of a file if it is unknown.
 UNKNOWN_HASH = b""
 # The prefix of space ids after a restore of the hub, which may give the same ids to other spaces.
@@ -59,6 +61,29 @@ class Space(NamedTuple):
         return self.is_personal, self.name
 
 
+class Elsewhere(NamedTuple):
+    """The space of another login of this home that has a note, and the hash of the file that they agreed on."""
+
+    note: str
+    space: str
+    user: str
+    url: str
+    hash: bytes | None
+
+    @property
+    def is_personal(self) -> bool:
+        return self.space.startswith(PERSONAL)
+
+    @property
+    def reason(self) -> str:
+        """Why the note is not exchanged with this login."""
+        login = f"another login of this home, {self.user} at {self.url}"
+        if self.is_personal:
+            return f"It is a note of {login}: it stays as it is, and the one with the same id is not received."
+        hint = f"`anamnesis move {self.note} --space NAME` sends it to this one."
+        return f"It is in the space {self.space} of {login}. {hint}"
+
+
 class Waiting(NamedTuple):
     """A queued note, and why it was not exchanged."""
 
@@ -86,6 +111,16 @@ class Standing(NamedTuple):
     notes: Mapping[str, int]  # the number of local notes by space
     waiting: tuple[Waiting, ...]
     invitations: tuple[Invitation, ...] = ()
+    others: tuple[Others, ...] = ()
+    follower: str = ""  # its identity
+
+
+class Others(NamedTuple):
+    """Another login of this home, and how many notes belong to it alone."""
+
+    user: str
+    url: str
+    notes: int
 
 
 class HubDatabase(MachineDatabase):
@@ -110,6 +145,10 @@ class HubState:
     @property
     def user(self) -> str:
         return self._account.user
+
+    @property
+    def personal(self) -> str:
+        return self._account.personal
 
     @property
     def identity(self) -> str:
@@ -158,15 +197,30 @@ class HubState:
         query = "SELECT note, hash FROM agreed WHERE account = :account AND is_here AND hash IS NOT NULL"
         return dict(self._rows(query))
 
-    def at_other_hubs(self, notes: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """The notes that belong to a shared space of another account, with that space and the hub's address."""
+    def elsewhere(self, notes: Iterable[str]) -> dict[str, Elsewhere]:
+        """Those of the notes, deleted ones too, that belong to another login of this home.
+
+        Of a note in several spaces it is the personal one, whose name is the last in this order.
+        """
         query = (
-            "SELECT note, agreed.space, accounts.url FROM agreed JOIN accounts ON accounts.number = agreed.account"
-            " JOIN spaces ON spaces.account = agreed.account AND spaces.name = agreed.space"
-            " WHERE agreed.account != :account AND is_here AND hash IS NOT NULL AND NOT is_personal"
-            " AND note IN (SELECT value FROM json_each(:notes))"
+            "SELECT note, space, user, url, hash FROM agreed JOIN accounts ON number = account"
+            " WHERE account != :account AND is_here AND note IN (SELECT value FROM json_each(:notes)) ORDER BY space"
         )
-        return {note: (space, url) for note, space, url in self._rows(query, notes=json.dumps([*notes]))}
+        return {row[0]: Elsewhere(*row) for row in self._rows(query, notes=json.dumps([*notes]))}
+
+    def keep(self, notes: Iterable[str]) -> None:
+        """Record that these notes belong to this login, if none has them: it sends them when it is used again."""
+        owned = "SELECT note FROM agreed WHERE is_here"
+        query = (
+            "INSERT OR IGNORE INTO agreed (account, note, space, version, hash, is_here)"
+            f" SELECT ?, value, ?, 0, ?, 1 FROM json_each(?) WHERE value NOT IN ({owned})"
+        )
+        self._change(query, [(self.number, self._account.personal, UNKNOWN_HASH, json.dumps([*notes]))])
+
+    def own(self) -> set[str]:
+        """The notes of the user's own space here."""
+        query = "SELECT note FROM agreed WHERE account = :account AND is_here AND space = :space"
+        return {note for (note,) in self._rows(query, space=self._account.personal)}
 
     def save(self, agreed: Iterable[Agreed], cursors: Mapping[str, int] | None = None) -> None:
         """Save agreements, and the cursors up to which they are complete."""
@@ -183,7 +237,7 @@ class HubState:
         self._database.change(change)
 
     def release(self, notes: Iterable[str]) -> None:
-        """Allow sending notes of a shared space of another hub, or of a space that is gone, to this hub."""
+        """Allow sending notes of another login of this home, or of a space that is gone, to this hub."""
         gone = "SELECT name FROM spaces WHERE account = :account AND role = ''"
         query = f"UPDATE agreed SET is_here = 0 WHERE note = :note AND (account != :account OR space IN ({gone}))"
         given = [*notes]
@@ -324,12 +378,28 @@ class HubState:
 _REMOVE_MISSED = "DELETE FROM waiting WHERE account = ? AND note = ? AND space = ? AND missed"
 
 
+def last_account(root: Path) -> Account | None:
+    """The login that this home last exchanged notes with, without its token; None if there is none."""
+
+    def query(db: sqlite3.Connection) -> Any:
+        last = "ORDER BY reached_at DESC, number DESC LIMIT 1"
+        return db.execute(f"SELECT url, '', user, hub FROM accounts WHERE reached_at != '' {last}").fetchone()
+
+    database = HubDatabase(root)
+    try:
+        found = database.read(query)
+    finally:
+        database.close()
+    return Account(*found) if found else None
+
+
 def read_standing(root: Path, account: Account) -> Standing:
     """Read the state of the hub; writes nothing."""
 
     def query(db: sqlite3.Connection) -> Standing:
         given = {"hub": account.hub, "user": account.user}
-        row = db.execute("SELECT number, reached_at FROM accounts WHERE hub = :hub AND user = :user", given).fetchone()
+        query = "SELECT number, reached_at, start FROM accounts WHERE hub = :hub AND user = :user"
+        row = db.execute(query, given).fetchone()
         if row is None:
             return _NOTHING
         of = "FROM {} WHERE account = :account"
@@ -344,6 +414,8 @@ def read_standing(root: Path, account: Account) -> Standing:
             tuple(sorted(map(_space, spaces.fetchall()), key=lambda space: (not space.is_personal, space.name))),
             dict(counts.fetchall()),
             tuple(map(_waiting, waiting.fetchall())),
+            others=tuple(Others(*each) for each in db.execute(_OTHERS, known)),
+            follower=f"{account.identity}/{row[2]}",
         )
 
     def query_invitations(db: sqlite3.Connection) -> tuple[Invitation, ...]:
@@ -363,6 +435,39 @@ def read_standing(root: Path, account: Account) -> Standing:
 
 
 _NOTHING = Standing("", (), {}, ())
+_OTHERS = """
+SELECT user, url, count(*) FROM agreed JOIN accounts ON number = account
+WHERE account != :account AND is_here AND hash IS NOT NULL
+    AND note NOT IN (SELECT note FROM agreed WHERE account = :account AND is_here)
+GROUP BY account ORDER BY user, url
+"""
+
+
+def unsent(root: Path, account: Account, found: Mapping[str, bytes | None]) -> set[str]:
+    """Those of the notes that differ from what the hub has, given with the hashes of their portable files.
+
+    Notes of another login of this home, and those that wait with a reason, are left out.
+    """
+    given = {"hub": account.hub, "user": account.user, "notes": json.dumps([*found])}
+    query = """
+        SELECT note, hub = :hub AND user = :user AS is_own, hash, EXISTS (
+            SELECT 1 FROM waiting w WHERE w.account = number AND w.note = agreed.note AND reason != ''
+        ) FROM agreed JOIN accounts ON number = account
+        WHERE is_here AND note IN (SELECT value FROM json_each(:notes)) ORDER BY is_own
+    """
+    database = HubDatabase(root)
+    try:
+        rows = database.read(lambda db: db.execute(query, given).fetchall()) or []
+    finally:
+        database.close()
+    known = {note: (is_own, hash, waits) for note, is_own, hash, waits in rows}
+    nothing = (True, None, False)
+    return {
+        note
+        for note, hash in found.items()
+        for is_own, agreed, waits in [known.get(note, nothing)]
+        if is_own and hash != agreed and not waits
+    }
 
 
 def space_notes(root: Path, account: Account, space: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from anamnesis.config import Settings
 from anamnesis.errors import AnamnesisError
 from anamnesis.exchange import HubResult, exchange_notes, read_account, report_hub
 from anamnesis.exchange.result import NOTHING
+from anamnesis.exchange.standing import count_unsent
 from anamnesis.store import MemoryStore
 from anamnesis.sync import SyncBackend, SyncResult, report, sync_store
 from anamnesis.sync.backend import Announce
@@ -31,7 +32,7 @@ class Synced:
         """One sentence for each of the remote and the hub that was not reached."""
         faults = [] if self.git.reached else [self.git.detail]
         if self.hub and not self.hub.reached:
-            faults.append(f"{self.hub.detail} {self.hub.hint}".rstrip())
+            faults.append(self.hub.fault)
         return faults
 
     @property
@@ -63,7 +64,16 @@ def sync_both(
             raise
         git, is_compared = SyncResult(False, 0, False, "", str(error), reached=False), False
     exchange = partial(exchange_notes, store, settings, announce=announce, retries=retries, purge=purge)
-    return Synced(git, _exchange_or_fault(partial(exchange, is_compared=is_compared)))
+    hub = _exchange_or_fault(partial(exchange, is_compared=is_compared))
+    return Synced(git, hub if hub is None or hub.reached else replace(hub, unsent=_unsent(store)))
+
+
+def _unsent(store: MemoryStore) -> int:
+    try:
+        account = read_account(store.root)
+        return count_unsent(store, account) if account else 0
+    except _FAILURES:
+        return 0  # the failure that is reported already
 
 
 def _is_logged_out(store: MemoryStore) -> bool:

@@ -83,25 +83,43 @@ def check_key(db: Connection, key: Key) -> None:
         )
 
 
-def add_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> User:
-    """A new user with a personal space. A user who had left gets the old personal space back."""
-    _check_name(name, "user")
-    query = """
-        INSERT INTO anamnesis.users AS u (name) VALUES (%(name)s)
-        ON CONFLICT (name) DO UPDATE SET left_at = NULL WHERE u.left_at IS NOT NULL RETURNING id
+def add_user(db: Connection, name: str, actor: str = ADMINISTRATOR, *, is_back: bool = False) -> User:
+    """A new user with a personal space, or with `is_back` a former one, who gets theirs again.
+
+    A name is one person's for ever: it stands for the author of notes and for the subject at an issuer, and a personal
+    space is kept under it. So another person is refused it, also when the former user was erased.
     """
-    made = one(db, query, {"name": name})
-    if made is None:
+    _check_name(name, "user")
+    known = one(db, "SELECT id, left_at FROM anamnesis.users WHERE name = %(name)s FOR UPDATE", {"name": name})
+    if known and known["left_at"] is None:
         raise Refusal(f"There is a user {name!r} already.")
+    was_here = known is not None or _was_erased(db, name)
+    if was_here and not is_back:
+        raise Refusal(
+            f"{name!r} was a user who has left, and the name stays with what that person wrote.",
+            f"Give another person another name; for the same one: anamnesis hub user add {name} --back",
+        )
+    if is_back and not was_here:
+        raise NotFound(f"There was no user {name!r}.", f"To add one: anamnesis hub user add {name}")
+    query = """
+        INSERT INTO anamnesis.users (name) VALUES (%(name)s)
+        ON CONFLICT (name) DO UPDATE SET left_at = NULL RETURNING id
+    """
+    user = User((one(db, query, {"name": name}) or {})["id"], name)
     db.execute(
         """
         INSERT INTO anamnesis.spaces (name, personal_of) VALUES (%(space)s, %(user)s)
         ON CONFLICT (personal_of) DO NOTHING
         """,
-        {"space": personal_space(name), "user": made["id"]},
+        {"space": personal_space(name), "user": user.id},
     )
-    audit.record(db, actor, "user add", name)
-    return User(made["id"], name)
+    audit.record(db, actor, "user back" if is_back else "user add", name)
+    return user
+
+
+def _was_erased(db: Connection, name: str) -> bool:
+    query = "SELECT EXISTS (SELECT FROM anamnesis.audit WHERE action = 'user erase' AND target = %(space)s) AS found"
+    return bool((one(db, query, {"space": personal_space(name)}) or {})["found"])
 
 
 def find_user(db: Connection, name: str) -> User:
@@ -125,9 +143,9 @@ def list_users(db: Connection) -> list[dict[str, Any]]:
 
 
 def leave(db: Connection, name: str, actor: str = ADMINISTRATOR) -> dict[str, Any]:
-    """Let a user go: tokens end at once, memberships end, and the notes of shared spaces stay with the author's name.
+    """Let a user go: tokens, memberships and invitations end at once.
 
-    The personal space stays until it is erased.
+    The notes of shared spaces stay with the author's name, and the personal space until it is erased.
     """
     user = find_user(db, name)
     values = {"user": user.id}
@@ -135,6 +153,7 @@ def leave(db: Connection, name: str, actor: str = ADMINISTRATOR) -> dict[str, An
     tokens = db.execute(query, values).rowcount
     spaces = db.execute("DELETE FROM anamnesis.members WHERE member = %(user)s", values).rowcount
     db.execute("DELETE FROM anamnesis.devices WHERE approved_by = %(user)s", values)
+    db.execute("DELETE FROM anamnesis.invitations WHERE invited = %(name)s", {"name": name})
     db.execute("UPDATE anamnesis.users SET left_at = now() WHERE id = %(user)s", values)
     audit.record(db, actor, "user leave", name, tokens=tokens, spaces=spaces)
     return {"user": name, "tokens": tokens, "spaces": spaces, "personal": personal_space(name)}

@@ -72,7 +72,7 @@ def answer_of(error: AnamnesisError) -> JSONResponse:
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnamnesisError)  # noqa: S101  it is registered for this class
-    if getattr(error, "status", 0) == 503:
+    if getattr(error, "status", 0) in (503, 507):
         _log.warning("%s", error)
     answer = answer_of(error)
     issuer = hub_of(request).issuer

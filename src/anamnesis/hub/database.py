@@ -15,7 +15,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.hub.refusal import NotFound, Unavailable
+from anamnesis.hub.refusal import Full, NotFound, Unavailable
 from anamnesis.hub.tenancy import Caller
 
 SERVER_ROLE = "anamnesis_hub"
@@ -157,6 +157,9 @@ def _in_sentences() -> Iterator[None]:
         ) from error
     except (psycopg.DataError, UnicodeEncodeError) as error:
         raise NotFound("A name holds a character that no name of the hub can have.") from error
+    except errors.DiskFull as error:
+        message = "The disk of the hub's database is full: nothing can be stored."
+        raise Full(message, "Its administrator has to make room.") from error
     except (errors.QueryCanceled, errors.LockNotAvailable) as error:
         raise Unavailable("The database took too long.", _RETRY) from error
     except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed) as error:

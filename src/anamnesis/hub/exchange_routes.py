@@ -22,6 +22,7 @@ from anamnesis.hub.tenancy import Held
 from anamnesis.notes.acceptance import read_decisions, written
 
 _MOST_CURSORS = 10_000
+_MOST_IDS = 500
 
 
 def me(call: Call) -> Any:
@@ -147,6 +148,19 @@ def note_versions(call: Call) -> Any:
     return {"versions": versions.list_versions(call.db, held, call.path["id"])}
 
 
+def authors(call: Call) -> Any:
+    """Who has written versions of notes of a space, for up to 500 notes: of each note, the last author first.
+
+    Body: {"ids": [ID]}
+
+    Answer: {"authors": {ID: [USER]}}, without notes that are not there
+    """
+    ids = read_object(call.body).get("ids")
+    if not isinstance(ids, list) or len(ids) > _MOST_IDS or not all(isinstance(each, str) for each in ids):
+        raise Refusal(f"`ids` is not a list of up to {_MOST_IDS} notes.")
+    return {"authors": versions.authors_of(call.db, _space(call), ids)}
+
+
 def note_version(call: Call) -> Any:
     """One version of a note.
 
@@ -189,6 +203,7 @@ ROUTES = [
     post("/v1/changes", push),
     post("/v1/invitations/{space}", answer),
     post("/v1/accepted", accepted),
+    post("/v1/spaces/{space}/authors", authors),
     get("/v1/spaces/{space}/notes/{id}", note),
     get("/v1/spaces/{space}/notes/{id}/versions", note_versions),
     get("/v1/spaces/{space}/notes/{id}/versions/{version}", note_version),

@@ -51,6 +51,12 @@ class Unavailable(Refusal):
     status = 503
 
 
+class Full(Refusal):
+    """The database has no room for what is to be stored."""
+
+    status = 507
+
+
 def status_of(error: AnamnesisError) -> int:
     """The HTTP status of an error."""
     if isinstance(error, Refusal):

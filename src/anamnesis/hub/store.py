@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import count
 from typing import Any
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
@@ -37,6 +38,8 @@ CHANGEABLE = frozenset({"title", "body", "type", "project", "tags", "extra"})
 MACHINE = "hub"
 # Counting more notes takes longer than the page that says how many there are.
 _MOST_COUNTED = 10_000
+# How many notes a review reads at once.
+_PAGE = 500
 _MOST_EPISODES = 1_000
 _NOT_SUPERSEDED = """
     NOT EXISTS (SELECT FROM anamnesis.supersessions p WHERE p.space = n.space AND p.superseded = n.id)
@@ -273,17 +276,15 @@ class HubStore:
 
     def waiting(self, most: int) -> builtins.list[SharedNote]:
         """The imported and the held notes that the caller has not accepted, in any of the caller's spaces."""
-        spaces, member = self._spaces(None), self.caller.id
-        found: builtins.list[SharedNote] = []
-        for is_known in ("NOT EXISTS", "EXISTS"):  # of a known note, another text may have been accepted
-            condition = (
-                f"(n.source = '{SOURCE}' OR n.held) AND NOT n.hidden AND {is_known}"
-                " (SELECT FROM anamnesis.acceptances a WHERE a.member = %(member)s AND a.note = n.id)"
-            )
-            found += self._where(condition, spaces, most if is_known == "NOT EXISTS" else _MOST_COUNTED, member=member)
-        origins = self.origins(found)
-        waiting = [note for note in found if note.id in origins and origins[note.id].needs_review]
-        return sorted(waiting, key=lambda note: (note.updated_at, note.id), reverse=True)[:most]
+        condition = f"(n.source = '{SOURCE}' OR n.held) AND NOT n.hidden"
+        waiting: builtins.list[SharedNote] = []
+        for skipped in count(step=_PAGE):  # what is accepted, or told anyway, is known only from the whole note
+            page = self._where(condition, self._spaces(None), _PAGE, skipped)
+            origins = self.origins(page)
+            waiting += [note for note in page if note.id in origins and origins[note.id].needs_review]
+            if len(page) < _PAGE or len(waiting) >= most:
+                break
+        return sorted(waiting[:most], key=lambda note: (note.updated_at, note.id), reverse=True)
 
     def unreflected(self, project: str | None = None) -> dict[str, int]:
         """The newest live episodes that were not folded into durable notes, the oldest first, with their versions.
@@ -414,15 +415,17 @@ class HubStore:
                 if "conflict" in result:
                     raise _conflict_of(change.id)
 
-    def _where(self, condition: str, spaces: builtins.list[int], most: int, **values: Any) -> builtins.list[SharedNote]:
+    def _where(
+        self, condition: str, spaces: builtins.list[int], most: int, skipped: int = 0, **values: Any
+    ) -> builtins.list[SharedNote]:
         """The current notes of some spaces that meet a condition, the last changed first."""
         query = f"""
             SELECT n.space, n.version, v.text FROM anamnesis.notes n
             JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
             WHERE n.space = ANY (%(spaces)s) AND NOT n.deleted AND {condition}
-            ORDER BY n.updated_at DESC, n.space, n.id DESC LIMIT %(most)s
+            ORDER BY n.updated_at DESC, n.space, n.id DESC LIMIT %(most)s OFFSET %(skipped)s
         """
-        rows = self.db.execute(query.encode(), {**values, "spaces": spaces, "most": most})
+        rows = self.db.execute(query.encode(), {**values, "spaces": spaces, "most": most, "skipped": skipped})
         return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
 
     def _writable(self) -> builtins.list[int]:

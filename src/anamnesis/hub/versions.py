@@ -86,6 +86,20 @@ def list_versions(db: Connection, held: Held, id: str, limit: int = 1000) -> lis
     return [{**row, "at": moment(row["at"])} for row in rows]
 
 
+def authors_of(db: Connection, held: Held, ids: Sequence[str]) -> dict[str, list[str]]:
+    """The authors of the versions of each of these notes, the last one first; none for a note that is not there."""
+    rows = db.execute(
+        """
+        SELECT id, array_agg(author ORDER BY last DESC) AS authors FROM (
+            SELECT id, author, max(version) AS last FROM anamnesis.versions
+            WHERE space = %(space)s AND id = ANY (%(ids)s) AND author <> '' GROUP BY id, author
+        ) AS written GROUP BY id
+        """,
+        {"space": held.id, "ids": [*ids]},
+    )
+    return {row["id"]: row["authors"] for row in rows}
+
+
 def version_texts(db: Connection, held: Held, id: str, limit: int) -> dict[int, str | None]:
     """The texts of the last versions of a note, by version."""
     rows = db.execute(

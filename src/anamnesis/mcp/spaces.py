@@ -25,9 +25,9 @@ def lines_for(space: str, scope: str) -> dict[str, str]:
 
 def hub_facts(store: MemoryStore) -> dict[str, Any]:
     """The user's hub, the roles in its spaces, and the number of waiting notes; empty without a login."""
-    found = standing.hub_facts(store.root)
+    found = standing.hub_facts(store)
     if found is None:
         return {}
     spaces = {shortened(each["name"]): each["role"] for each in found["spaces"][:_MOST_NAMED] if each["role"]}
     facts = {name: found[name] for name in ("url", "user", "reached_at", "failure")}
-    return {"hub": {**facts, "spaces": spaces, "waiting": len(found["waiting"])}}
+    return {"hub": {**facts, "spaces": spaces, "waiting": len(found["waiting"]), "unsent": found["unsent"]}}

@@ -95,6 +95,10 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 
         is_held, reason = HELD in (marks := marks_of(note)), marks.get(HELD, "")
     if author:
+        from anamnesis.notes.spaces import PERSONAL  # most notes have no other author
+
+        if space.startswith(PERSONAL):
+            return Origin(f"{origin_name(author)}, another user of this memory", True, True)
         is_held |= note.project == EVERYWHERE or not is_among(note.project, projects)
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:

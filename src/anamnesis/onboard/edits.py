@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,8 +22,14 @@ from anamnesis.onboard.pieces import (
     RequiredValue,
     RetiredItem,
     Server,
+    entries,
+    home_named,
 )
 
+# Whether a folder, "" for the default one, is that of another memory of this user.
+IsOther = Callable[[str], bool]
+# A plugin in JavaScript has the commands as JSON.
+_HOME_IN_CALL = re.compile(r'"--home=((?:[^"\\]|\\.)*)"')
 _BEGIN = "<!-- anamnesis: begin -->"
 _END = "<!-- anamnesis: end -->"
 _LAUNCHER = "#!/bin/sh\n# anamnesis: "
@@ -37,6 +46,10 @@ installed="$HOME/.local/bin/anamnesis"
 echo "anamnesis: "{first}" is gone. Run \\`anamnesis init\\` with the program that is there now." >&2
 exit 127
 """
+
+
+def no_other(_: str) -> bool:
+    return False
 
 
 class RefusedEdit(AnamnesisError):
@@ -65,12 +78,21 @@ class SettingsEdit:
             text = piece.install(kind, text)
         return text
 
-    def remove(self, text: str) -> str:
-        """The file without our entries."""
+    def remove(self, text: str, is_other: IsOther = no_other) -> str:
+        """The file without our entries, except those of another memory."""
         kind = engine(self.format)
+        has_others = any(map(is_other, self.homes(text)))
         for piece in self.pieces:
-            text = piece.remove(kind, text)
+            if isinstance(piece, Server | Item | RetiredItem | RedirectedServer):
+                text = piece.remove(kind, text, lambda entry: is_other(home_named(entry)))
+            elif not has_others:
+                text = piece.remove(kind, text)
         return text
+
+    def homes(self, text: str) -> set[str]:
+        """The folders of the memories that our entries name; "" for the default one."""
+        document = engine(self.format).read(text)
+        return {home_named(entry) for piece in self.pieces for entry in entries(piece, document)}
 
     def is_spent(self, text: str) -> bool:
         """Whether only the values are left that make the file valid."""
@@ -104,6 +126,10 @@ class _TextEdit:
         """Our commands that the agent runs."""
         return set()
 
+    def homes(self, text: str) -> set[str]:
+        """The folders of the memories that the text names; none if it is the same for all."""
+        return set()
+
     def is_spent(self, text: str) -> bool:
         """Whether nothing is left in the file."""
         return not text.strip("\ufeff \t\r\n")
@@ -130,8 +156,12 @@ class OwnFile(_TextEdit):
     def install(self, text: str) -> str:
         return self.content
 
-    def remove(self, text: str) -> str:
-        return ""
+    def remove(self, text: str, is_other: IsOther = no_other) -> str:
+        return text if any(map(is_other, self.homes(text))) else ""
+
+    def homes(self, text: str) -> set[str]:
+        found = {json.loads(f'"{named}"') for named in _HOME_IN_CALL.findall(text)}
+        return found or ({""} if text and self.runs else set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +182,7 @@ class TextBlock(_TextEdit):
         gap = newline * (0 if not kept else 1 if kept.endswith("\n") else 2)
         return text + gap + newline.join((_BEGIN, *self.content.splitlines(), _END)) + newline
 
-    def remove(self, text: str) -> str:
+    def remove(self, text: str, is_other: IsOther = no_other) -> str:
         """The text without the block and the empty line before it."""
         before, begin, rest = text.partition(_BEGIN)
         _, end, after = rest.partition(_END)
@@ -180,8 +210,15 @@ class Launcher(_TextEdit):
         script = _ENGRAM_LAUNCHER if self.is_engram else _AGENT_LAUNCHER
         return _LAUNCHER + script.format(home=home, words=shlex.join(self.words), first=shlex.quote(self.words[0]))
 
-    def remove(self, text: str) -> str:
-        return "" if is_launcher(text) else text
+    def remove(self, text: str, is_other: IsOther = no_other) -> str:
+        return "" if is_launcher(text) and not any(map(is_other, self.homes(text))) else text
+
+    def homes(self, text: str) -> set[str]:
+        """Only Engram's launcher names one: an agent's is in the home itself."""
+        if not is_launcher(text) or ' engram "$@"' not in text:
+            return set()
+        named = [line for line in text.splitlines() if line.startswith(f"export {HOME_VARIABLE}=")]
+        return {shlex.split(named[0])[1].partition("=")[2] if named else ""}
 
 
 def is_launcher(text: str) -> bool:

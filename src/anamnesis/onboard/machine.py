@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from anamnesis.config import Settings
+from anamnesis.config import DEFAULT_HOME, Settings
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import all_agents
 from anamnesis.onboard.engram_installation import find_installation
@@ -30,7 +30,7 @@ def program(settings: Settings) -> Program:
     A program in a virtual environment moves with it, so agents start a launcher instead.
     """
     home = settings.home
-    store = "" if home == settings.user_home / ".anamnesis" else str(home)
+    store = "" if home == settings.user_home / DEFAULT_HOME else str(home)
     lasting = _lasting()
     if lasting or sys.platform == "win32":  # Windows does not start shell scripts
         return Program(lasting or _words(), store, sys.platform == "win32")

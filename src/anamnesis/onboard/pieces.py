@@ -5,7 +5,7 @@ An entry is recognised by the server's name or by its command, never by a marker
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,15 @@ from anamnesis.onboard.program import (
 )
 
 Keys = tuple[str | int, ...]
+# Whether an entry stays: it is of another memory of this user.
+Stays = Callable[[Mapping[str, Any]], bool]
 _ENVIRONMENTS = ("env", "environment", "envs")
 # A server with an address was configured by the user.
 _ADDRESSES = ("url", "serverUrl", "httpUrl")
+
+
+def nothing_stays(_: Mapping[str, Any]) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,8 @@ class Server:
             return text
         return _renew(engine, text, self.path, theirs, self.value)
 
-    def remove(self, engine: Engine, text: str) -> str:
-        return engine.drop(text, self.path, prune=True)
+    def remove(self, engine: Engine, text: str, stays: Stays = nothing_stays) -> str:
+        return text if any(map(stays, entries(self, engine.read(text)))) else engine.drop(text, self.path, prune=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +69,9 @@ class Item:
             text = _renew(engine, text, place, theirs, ours)
         return text
 
-    def remove(self, engine: Engine, text: str) -> str:
-        while found := self._calls(engine, text):
-            text = _drop_element(engine, text, found[0][0], len(self.path))
+    def remove(self, engine: Engine, text: str, stays: Stays = nothing_stays) -> str:
+        while found := [place for place, entry in self._calls(engine, text) if not stays(entry)]:
+            text = _drop_element(engine, text, found[0], len(self.path))
         return text
 
     def _calls(self, engine: Engine, text: str) -> list[tuple[Keys, Mapping[str, Any]]]:
@@ -89,8 +95,8 @@ class RetiredItem:
     def install(self, engine: Engine, text: str) -> str:
         return self.remove(engine, text)
 
-    def remove(self, engine: Engine, text: str) -> str:
-        return Item(self.path, self.verb, {}).remove(engine, text)
+    def remove(self, engine: Engine, text: str, stays: Stays = nothing_stays) -> str:
+        return Item(self.path, self.verb, {}).remove(engine, text, stays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +163,9 @@ class RedirectedServer:
         text = _launch(engine, text, self.path, theirs, as_engram(self.value, options))
         return _place_store(engine, text, self.path, theirs, self.value)
 
-    def remove(self, engine: Engine, text: str) -> str:
+    def remove(self, engine: Engine, text: str, stays: Stays = nothing_stays) -> str:
         theirs, options = self._found(engine, text)
-        if options is None or not self.before or engram_program(theirs):
+        if options is None or not self.before or engram_program(theirs) or stays(theirs):
             return text
         text = _launch(engine, text, self.path, theirs, as_before(theirs, self.before, options))
         return _place_store(engine, text, self.path, theirs, {})
@@ -174,10 +180,22 @@ Piece = Server | Item | RetiredItem | AllowListEntry | RequiredValue | OwnValue 
 
 def entries(piece: Piece, document: Any) -> list[Mapping[str, Any]]:
     """The entries in a file that the piece installs or updates."""
+    if isinstance(piece, RetiredItem):
+        piece = Item(piece.path, piece.verb, {})
     if isinstance(piece, Item):
         return [entry for _, entry in piece.found(document)]
     found = at(document, piece.path) if isinstance(piece, Server | RedirectedServer) else None
     return [found] if isinstance(found, Mapping) else []
+
+
+def home_named(entry: Mapping[str, Any]) -> str:
+    """The folder of the memory that an entry names; "" for the default one."""
+    for key in _ENVIRONMENTS:
+        if isinstance(named := at(entry, (key, HOME_VARIABLE)), str):
+            return named
+    call = call_in(entry)
+    named = [option.partition("=")[2] for option in call.options if option.startswith("--home=")] if call else []
+    return named[0] if named else ""
 
 
 def at(document: Any, path: Keys) -> Any:

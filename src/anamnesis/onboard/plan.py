@@ -43,10 +43,11 @@ class Refusal:
 
 @dataclass(slots=True)
 class Plan:
-    """The planned changes and the refused files."""
+    """The changes, the refused files, and those that start another memory, with its folder ("" for the default)."""
 
     changes: list[Change] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
+    others: dict[Path, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

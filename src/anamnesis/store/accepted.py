@@ -63,6 +63,19 @@ class Accepted:
             if added:
                 self._write("portable", {**known, **added})
 
+    def change_user(self, former: Path, user: Path) -> None:
+        """Save the decisions about portable notes in a file of the former user, and take those of this one from theirs.
+
+        What one user has accepted must not be accepted for another on all machines.
+        """
+        with self._alone():
+            known, own = self._in("portable"), read_decisions(_text(user))
+            if known:
+                with telling("write", former):
+                    write_atomically(former, written(known).encode("utf-8"), mode=0o600)
+            if known or own:
+                self._write("portable", own)
+
     def begin(self) -> None:
         """Record that the decisions of earlier releases have been read."""
         self._write("machine-local", self._in("machine-local"))

@@ -83,6 +83,16 @@ class SharedNotes(MachineDatabase):
         if self.path.exists():
             self._execute("DELETE FROM shared WHERE note = ? AND author = ''", [(note,) for note in notes])
 
+    def forget_personal(self, notes: Iterable[str]) -> None:
+        """Forget that notes are of the own space of another user of this home."""
+        if self.path.exists():
+            self._execute("DELETE FROM shared WHERE note = ? AND space LIKE '~%'", [(note,) for note in notes])
+
+    def forget_space(self, space: str) -> None:
+        """Forget the notes of a space."""
+        if self.path.exists():
+            self._execute("DELETE FROM shared WHERE space = ?", [(space,)])
+
     def close_spaces(self, spaces: Collection[str]) -> None:
         """Replace the list of spaces that the user may not write to."""
         now = {name for (name,) in self.read(lambda db: db.execute("SELECT space FROM closed").fetchall()) or ()}

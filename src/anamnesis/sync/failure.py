@@ -17,27 +17,30 @@ GIT, HUB = "sync.failed", "hub.failed"
 
 
 class Failure(NamedTuple):
-    """When the last sync failed, why, and what to do."""
+    """When the last sync failed, why, what to do, and when the first one since the last success failed."""
 
     at: str
     reason: str
     hint: str
+    since: str = ""
 
 
 def last_failure(root: Path, of: str = GIT) -> Failure | None:
     """The failure of the last sync; None if it succeeded."""
     try:
         found = json.loads((root / of).read_bytes())
-        return Failure(str(found["at"]), str(found["reason"]), str(found["hint"]))
+        at, since = str(found["at"]), str(found.get("since") or found["at"])
+        return Failure(at, str(found["reason"]), str(found["hint"]), since)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
 def record_failure(root: Path, reason: str, hint: str, of: str = GIT) -> None:
     """Record that a sync failed; it is lost where the disk cannot be written."""
-    content = json.dumps({"at": utcnow(), "reason": reason, "hint": hint})
+    now, before = utcnow(), last_failure(root, of)
+    failure = Failure(now, reason, hint, before.since if before else now)
     with contextlib.suppress(OSError):
-        write_atomically(root / of, content.encode(), mode=0o600)
+        write_atomically(root / of, json.dumps(failure._asdict()).encode(), mode=0o600)
 
 
 def clear_failure(root: Path, of: str = GIT) -> None:

@@ -12,6 +12,7 @@ from textual.widgets import OptionList
 
 from anamnesis.age import age, brief_age
 from anamnesis.config import Settings
+from anamnesis.exchange.result import not_sent
 from anamnesis.exchange.standing import hub_facts
 from anamnesis.onboard import machine
 from anamnesis.onboard.agent import Agent
@@ -42,7 +43,7 @@ def fleet(store: MemoryStore, settings: Settings) -> Fleet:
     here = [each for each in machine.agents(settings) if each.is_installed(place)]
     state = configured_backend(store, settings).state()
     agents = [(each, each.name in known) for each in here]
-    return Fleet(machines(store), last_syncs(store), state, agents, hub_facts(settings.home))
+    return Fleet(machines(store), last_syncs(store), state, agents, hub_facts(store))
 
 
 class Section(Listing):
@@ -122,7 +123,10 @@ def _hub_line(hub: dict[str, Any] | None) -> str:
     if hub is None:
         return ""
     if hub["failure"]:
-        return f"; the hub refused: {hub['failure']['reason']}"
+        unsent = f" {not_sent(hub['unsent'])}" if hub["unsent"] else ""
+        return (
+            f"; exchanges with the hub fail, first {age(hub['failure']['since'])}: {hub['failure']['reason']}{unsent}"
+        )
     waiting = f", {counted(len(hub['waiting']), 'note waits', 'notes wait')}" if hub["waiting"] else ""
     invited = len(hub["invitations"])
     invitations = f", {counted(invited, 'invitation waits', 'invitations wait')}" if invited else ""

@@ -183,6 +183,21 @@ def test_a_failed_sync_is_shown_with_its_fix_until_one_succeeds(tmp_path: Path) 
         assert visitor.data("/ui/fleet")["failure"] is None
 
 
+def test_a_hub_that_cannot_be_reached_is_shown_with_the_number_of_unsent_notes(tmp_path: Path) -> None:
+    write_account(tmp_path, Account("http://127.0.0.1:1", "anh_x", "you", "hub"))
+    with MemoryStore(tmp_path) as store:
+        store.write(type="semantic", title="Tide", body="It turns at six.", machine_id="desk")
+    with running(tmp_path) as daemon:
+        visitor = Visitor(daemon)
+        wait_until(lambda: visitor.data("/ui/fleet")["hub"]["failure"])
+        hub = visitor.data("/ui/fleet")["hub"]
+        assert (hub["unsent"], hub["failure"]["since"]) == (1, hub["failure"]["at"])
+        page = daemon.ask("GET", "/ui/fleet", Accept=HTML).text
+        assert "Exchanges with the hub fail, first" in page and "cannot be reached" in page
+        assert "1 note is not sent yet." in page
+        assert "sync" in {each["kind"] for each in visitor.data("/ui/")["attention"]}
+
+
 def test_an_invitation_to_a_space_is_shown_with_the_command_that_accepts_it(tmp_path: Path) -> None:
     account = Account("http://127.0.0.1:1", "anh_x", "you", "hub")
     write_account(tmp_path, account)

@@ -33,8 +33,8 @@ def _read(site: Site, _request: PageRequest) -> Data:
         "step": site.background.syncing.step,
         "outcome": site.background.syncing.outcome,
         "failure": failure._asdict() if failure else None,
-        "hub": hub_facts(store.root),
         "unshared": [each._asdict() for each in unshared(store)],
+        "hub": hub_facts(store),
         "agents": [_agent(each) for each in site.background.agents.result(_AGENTS_SECONDS).agents],
     }
 
