@@ -19,7 +19,8 @@ from typing import Any
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
 from anamnesis.notes.foreign import ForeignNote, with_origins
-from anamnesis.project import GLOBAL, find_project
+from anamnesis.notes.record import GLOBAL
+from anamnesis.project import find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore

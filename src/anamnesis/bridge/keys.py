@@ -10,7 +10,8 @@ from pathlib import Path
 from anamnesis.bridge import journal
 from anamnesis.bridge.mapping import project_name
 from anamnesis.engram.record import Observation
-from anamnesis.project import GLOBAL, find_project
+from anamnesis.notes.record import GLOBAL
+from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 
 # Seconds for which the projects of the notes are cached.

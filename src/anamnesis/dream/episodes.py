@@ -14,8 +14,8 @@ from anamnesis.dream.kinds import is_record
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory, ending_of
 from anamnesis.notes.foreign import derived
+from anamnesis.notes.record import GLOBAL
 from anamnesis.plain import one_line
-from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import DURABLE, RULES, SOURCE, Folding
 from anamnesis.reflect.rules import by_rules, own_wording
 from anamnesis.reflect.wording import Wording, holds, wording

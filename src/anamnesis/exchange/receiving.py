@@ -18,8 +18,8 @@ from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.merge import conflict_of, set_aside
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
-from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
-from anamnesis.notes.record import EVERYWHERE, Memory
+from anamnesis.notes.record import GLOBAL, Memory
 from anamnesis.plain import one_line
 
 # The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
@@ -94,10 +94,10 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 
         is_held, reason = HELD in (marks := marks_of(note)), marks.get(HELD, "")
     if author:
-        is_held |= note.project == EVERYWHERE or note.project not in projects
+        is_held |= note.project == GLOBAL or note.project not in projects
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:
-        is_held |= note.project == EVERYWHERE
+        is_held |= note.project == GLOBAL
         return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
     if not is_held:
         return None

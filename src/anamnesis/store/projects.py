@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 
