@@ -65,9 +65,8 @@ def select_inject(
     """
     from anamnesis.at_hand import open_ends  # that a prompt does not need
 
-    unaccepted = _unaccepted_hiders(store)
-    superseded = store.superseded_ids(unaccepted)
-    left_out = superseded | store.outdated_ids(unaccepted)
+    superseded = store.superseded_ids()
+    left_out = superseded | store.outdated_ids()
     episodes = _newest(store, left_out, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
     wanted = max(0, k - sum(not _is_foreign(note) for note in episodes))
     durable = [note for kind in _DURABLE for note in _newest(store, left_out, wanted, project=project, type=kind)]
@@ -202,14 +201,6 @@ def _own_first(notes: Iterable[Memory], most: int) -> list[Memory]:
 
 def _is_foreign(note: Memory) -> bool:
     return isinstance(note, ForeignNote)
-
-
-def _unaccepted_hiders(store: MemoryStore) -> set[str]:
-    """The notes that supersede or outdate others, and that the user has not accepted: they hide nothing."""
-    suspects = {*store.hiders_in_doubt(), *(store.shared.by_others() if store.has_shared else ())}
-    if not suspects:
-        return set()
-    return {id for id, origin in store.origins(store.whole(suspects)).items() if origin.is_unreviewed}
 
 
 def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memory]:

@@ -115,3 +115,34 @@ def test_a_lost_record_of_authors_releases_nothing_and_is_fetched_again(running:
         assert "kubectl" in shown and "Mine to keep." in shown and "Run the script." not in shown
         assert waiting(laptop) == ["RULE"] and own not in waiting(laptop)
     assert json.loads(laptop("status", "--json").out)["hub"]["failure"] is None
+
+
+def test_what_a_member_has_not_accepted_hides_nothing_from_them(running: RunningHub, person: People) -> None:
+    """Not at the hub and not at a machine, and to its author at once. The members' answers differ, as they decided."""
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    desk, other = person("desk"), person("other")
+    desk.login(running, you.token)
+    other.login(running, mate.token)
+    ours = desk.write("Ours", "zebra: we deploy on Mondays.", "--space", "core", "--project", "acme")
+    private = desk.write("Private", "zebra: my own plan.", "--project", "acme")
+    sync(desk, other)
+    replaced: dict[str, Any] = {"supersedes": [ours, private], "project": "acme"}
+    mate.put("core", "THEIRS", text_of("THEIRS", "zebra: we deploy on Fridays.", "Theirs", **replaced))
+    sync(desk, other)
+
+    def at_home(machine: Person) -> set[str]:
+        return {each["title"] for each in machine("search", "zebra", "--json").json}
+
+    def at_the_hub(client: Client) -> set[str]:
+        return {each["title"] for each in call(client, "memory_search", query="zebra")["structuredContent"]["result"]}
+
+    assert at_home(desk) == {"Ours", "Private", "Theirs"} and at_the_hub(you) == {"Ours", "Private", "Theirs"}
+    assert at_home(other) == {"Theirs"} == at_the_hub(mate), "it is the author's own"
+    assert "my own plan" in told(desk)
+    assert desk("review", "THEIRS", "--accept").code == 0
+    sync(desk)
+    assert at_home(desk) == {"Theirs"} and at_the_hub(you) == {"Private", "Theirs"}, "at the hub, of its space alone"
+    changed = text_of("THEIRS", "zebra: never deploy.", "Theirs", **replaced)
+    mate.put("core", "THEIRS", changed, base=you.sync()["core"]["changes"][-1]["version"])
+    sync(desk)
+    assert at_home(desk) == {"Ours", "Private", "Theirs"} == at_the_hub(you), "a changed text waits again"

@@ -19,7 +19,7 @@ from anamnesis.hub.refusal import NotAllowed
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
 from anamnesis.notes.acceptance import ACCEPTED, OWN, decision_about
-from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, origin_by
+from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, awaiting, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.merge import conflict_of
 from anamnesis.notes.spaces import with_space
@@ -36,9 +36,7 @@ MACHINE = "hub"
 # Counting more notes takes longer than the page that says how many there are.
 _MOST_COUNTED = 10_000
 _MOST_EPISODES = 1_000
-_NOT_SUPERSEDED = """
-    NOT EXISTS (SELECT FROM anamnesis.supersessions p WHERE p.space = n.space AND p.superseded = n.id)
-"""
+_NOT_SUPERSEDED = "NOT anamnesis.is_superseded(n.space, n.id)"
 _ids = UlidMaker()
 
 
@@ -279,8 +277,7 @@ class HubStore:
                 " (SELECT FROM anamnesis.acceptances a WHERE a.member = %(member)s AND a.note = n.id)"
             )
             found += self._where(condition, spaces, most if is_known == "NOT EXISTS" else _MOST_COUNTED, member=member)
-        origins = self.origins(found)
-        waiting = [note for note in found if note.id in origins and origins[note.id].needs_review]
+        waiting = awaiting(found, self.origins(found))
         return sorted(waiting, key=lambda note: (note.updated_at, note.id), reverse=True)[:most]
 
     def unreflected(self, project: str | None = None) -> dict[str, int]:
@@ -307,8 +304,8 @@ class HubStore:
         """Which of these notes are superseded, and by which."""
         rows = self.db.execute(
             """
-            SELECT superseded, max(id) AS id FROM anamnesis.supersessions
-            WHERE space = ANY (%(spaces)s) AND superseded = ANY (%(ids)s) GROUP BY superseded
+            SELECT superseded, max(id) AS id FROM anamnesis.supersessions p
+            WHERE space = ANY (%(spaces)s) AND superseded = ANY (%(ids)s) AND anamnesis.hides(p) GROUP BY superseded
             """,
             {"spaces": self._spaces(None), "ids": [*ids]},
         )

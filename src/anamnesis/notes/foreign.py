@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import GLOBAL, Memory
@@ -21,6 +21,7 @@ _LONGEST_REASON = 100
 _CONFIDENCE = 0.5
 _NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
+N = TypeVar("N", bound=Memory)
 
 
 class Origin(NamedTuple):
@@ -75,6 +76,16 @@ def with_origin(note: Memory, origin: Origin | None) -> Memory:
 def with_origins(notes: Sequence[Memory], origins: Mapping[str, Origin]) -> list[Memory]:
     """Notes to show to a person or a model, foreign ones with their origin."""
     return [with_origin(note, origins.get(note.id)) for note in notes]
+
+
+def unaccepted(origins: Mapping[str, Origin]) -> frozenset[str]:
+    """The notes that the user has yet to accept: they hide no other note, and stand for none."""
+    return frozenset(id for id, origin in origins.items() if origin.is_unreviewed)
+
+
+def awaiting(notes: Iterable[N], origins: Mapping[str, Origin]) -> list[N]:
+    """Those of the notes that the review lists."""
+    return [note for note in notes if note.id in origins and origins[note.id].needs_review]
 
 
 def shown_origin(origins: Mapping[str, Origin], note: Memory) -> dict[str, Any]:
