@@ -96,16 +96,17 @@ def why_injected(note: Memory, *, project: str, at_hand: Sequence[str] = ()) -> 
 
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
-    """The notes that a prompt is clearly about and that the session has not received; mostly none."""
+    """The notes that a prompt is clearly about and that the session has not received; mostly none.
+
+    As at the start of a session, held notes are left out, and notes of others get what the user's own leave.
+    """
     asked = subject(prompt)
     if not asked:
         return []
-    found: dict[str, Ranked] = {}
-    for place in dict.fromkeys((project, GLOBAL)):
-        hits = store.best(prompt, project=place, k=most)
-        if hits and all(hit.fit is None for hit in hits):  # by words alone, common words of requests would decide
-            hits = store.best(asked, project=place, k=most, mode="words")
-        found |= {hit.id: hit for hit in hits if hit.id not in known and not is_weak(hit.fit)}
+    found = _best(store, prompt, asked, project, most)
+    if found and store.origins(store.whole(found)):  # they may have the places of the user's own
+        found = _best(store, prompt, asked, project, _MOST_ABOUT)
+    found = {id: hit for id, hit in found.items() if id not in known and not is_weak(hit.fit)}
     held, named, notes, total = store.coverage(telling_words(prompt), list(found))
     if not says_something(notes, total):
         return []
@@ -114,9 +115,20 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
         hit for note, hit in found.items() if (hit.fit or 0) >= least or is_about(held[note], named[note], notes, total)
     ]
     relevant.sort(key=lambda hit: (hit.fit or 0, hit.score), reverse=True)
-    files = store.files(hit.id for hit in relevant[:most])
-    about = [file.memory for hit in relevant[:most] if (file := files.get(hit.id)) and file.memory]
-    return _newer_first(store, _allowed(store, about), known)[:most]
+    files = store.files(hit.id for hit in relevant)
+    about = [file.memory for hit in relevant if (file := files.get(hit.id)) and file.memory]
+    return _newer_first(store, sorted(_allowed(store, about), key=_is_foreign)[:most], known)[:most]
+
+
+def _best(store: MemoryStore, prompt: str, asked: str, project: str, most: int) -> dict[str, Ranked]:
+    """The best hits for a prompt in a project, and the best global ones."""
+    found: dict[str, Ranked] = {}
+    for place in dict.fromkeys((project, GLOBAL)):
+        hits = store.best(prompt, project=place, k=most)
+        if hits and all(hit.fit is None for hit in hits):  # by words alone, common words of requests would decide
+            hits = store.best(asked, project=place, k=most, mode="words")
+        found |= {hit.id: hit for hit in hits}
+    return found
 
 
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:

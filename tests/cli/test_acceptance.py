@@ -184,6 +184,28 @@ def test_notes_of_others_never_push_out_the_users_own(anamnesis: Command) -> Non
     assert all(f"Mine {number}." in shown for number in range(8))
 
 
+def test_notes_of_others_never_push_out_the_users_own_at_a_prompt(anamnesis: Command) -> None:
+    """Not by being closer to the prompt, and not although they are held."""
+    with anamnesis.store() as store:
+        for number in range(6):
+            store.write(
+                type="semantic",
+                title=f"Kubernetes ingress controller {number}",
+                body="The kubernetes ingress controller restarts.",
+                project=("acme", "global")[number % 2],
+                prov_source="import",
+                machine_id="alice",
+            )
+        for number in range(60):
+            store.write(type="semantic", title=f"Topic {number}", body="Something else.", project="acme")
+        text = "The ingress is restarted by hand. " + "A word of something else stands here too. " * 8
+        store.write(type="semantic", title="Our cluster", body=f"Our kubernetes controller: {text}", project="acme")
+    prompt = json.dumps({"prompt": "Why does the kubernetes ingress controller restart?", "session_id": "s"})
+    shown = anamnesis("recall", "--project", "acme", stdin=prompt).out
+    assert "Our kubernetes controller" in shown
+    assert shown.index("Our cluster") < shown.index("imported from alice"), "others take what is left"
+
+
 def test_git_carries_acceptances_of_two_machines_and_unites_them(tmp_path: Path) -> None:
     remote = tmp_path / "notes.git"
     subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)

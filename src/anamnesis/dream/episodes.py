@@ -13,7 +13,7 @@ from anamnesis.dream.dream_database import REJECTED, REVIEW
 from anamnesis.dream.kinds import is_record
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory, ending_of
-from anamnesis.notes.foreign import derived, unaccepted
+from anamnesis.notes.foreign import awaiting, derived, unaccepted
 from anamnesis.notes.record import GLOBAL
 from anamnesis.plain import one_line
 from anamnesis.reflect.folding import DURABLE, RULES, SOURCE, Folding
@@ -48,7 +48,7 @@ def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
     wanted = [*ids]
     notes = {note.id: note for note in store.live(wanted)}
     others = {id for id, each in store.shared.of(notes).items() if not each.is_own}
-    others |= unaccepted(store.origins(notes.values()))
+    others |= {note.id for note in awaiting(notes.values(), store.origins(notes.values()))}
     return [notes[id] for id in wanted if id in notes and id not in others]
 
 

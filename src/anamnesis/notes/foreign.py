@@ -84,7 +84,7 @@ def unaccepted(origins: Mapping[str, Origin]) -> frozenset[str]:
 
 
 def awaiting(notes: Iterable[N], origins: Mapping[str, Origin]) -> list[N]:
-    """Those of the notes that the review lists."""
+    """Those of the notes that the review lists: not those of teammates that sessions of their project are told."""
     return [note for note in notes if note.id in origins and origins[note.id].needs_review]
 
 
