@@ -167,6 +167,20 @@ def test_a_note_of_a_space_that_nothing_vouches_for_is_held(anamnesis: Command) 
     assert RULE in told(anamnesis)
 
 
+def test_a_pin_of_a_tool_for_all_projects_waits_although_the_text_is_accepted(anamnesis: Command) -> None:
+    """It waits on the user's other machines too; a person's own pin counts at once."""
+    note = imported(anamnesis)
+    assert anamnesis("review", note, "--accept").code == 0 and RULE in told(anamnesis)
+    call(anamnesis, "serve", tool="memory_update", id=note, tags=["seen"])
+    assert RULE in told(anamnesis), "another tag changes nothing"
+    call(anamnesis, "serve", tool="memory_update", id=note, tags=["Pinned"])
+    assert waiting(anamnesis) == [note] and RULE not in told(anamnesis)
+    print(anamnesis("show", note).out)
+    assert anamnesis("review", note, "--accept").code == 0 and RULE in told(anamnesis)
+    assert anamnesis("unpin", note).code == anamnesis("pin", note).code == 0
+    assert waiting(anamnesis) == [] and RULE in told(anamnesis)
+
+
 def test_notes_of_others_never_push_out_the_users_own(anamnesis: Command) -> None:
     with anamnesis.store() as store:
         for number in range(8):

@@ -18,7 +18,7 @@ from anamnesis.hub.incoming import checked_change
 from anamnesis.hub.refusal import NotAllowed
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
-from anamnesis.notes.acceptance import ACCEPTED, OWN, decision_about
+from anamnesis.notes.acceptance import ACCEPTED, OWN, WITHDRAWN, decision_about
 from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, awaiting, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.merge import conflict_of
@@ -215,6 +215,10 @@ class HubStore:
         if "write" not in self.caller.scopes:
             raise NotAllowed("This token has no scope 'write'.")
         acceptances.decide(self.db, self.caller, [note], ACCEPTED)
+
+    def withdraw(self, notes: Iterable[Memory]) -> None:
+        """Record that these notes wait for the caller again."""
+        acceptances.decide(self.db, self.caller, notes, WITHDRAWN)
 
     def _other_authors(self, notes: Iterable[SharedNote]) -> dict[tuple[int, str], str]:
         """The last other member who wrote each of the notes, and each note of which one is a copy, by space and id."""

@@ -285,11 +285,13 @@ def _changed(store: MemoryStore, id: str, given: dict[str, Any], attempts: int =
     The whole note is judged, so one that somebody else changes meanwhile is judged again.
     """
     from anamnesis.mcp.session import agent  # which the list of tools does not need
-    from anamnesis.notes.orders import held_by
+    from anamnesis.notes.orders import held_by, is_pinned_everywhere
 
     before = store.get(id)
     origin = store.origins([before]).get(id) if "project" in given else None
     after = held_by(agent(), before, replace(before, **given), was_held=origin is not None and origin.is_held)
+    if is_pinned_everywhere(after) and not is_pinned_everywhere(before):
+        store.withdraw([after])  # the user has accepted the text, but not that it comes first in all projects
     try:
         return store.update(id, expected=before, **given, extra=after.extra)
     except NoteConflict:

@@ -46,7 +46,11 @@ def why_held(note: Memory) -> str:
         return reason
     if any(_ORDER.match(each) or words.ORDER.match(each) for each in _parts(_visible(text))):
         return ORDERS
-    return PINS if any(tag.lower() == PINNED for tag in note.tags) else ""
+    return PINS if is_pinned_everywhere(note) else ""
+
+
+def is_pinned_everywhere(note: Memory) -> bool:
+    return note.project == GLOBAL and any(tag.lower() == PINNED for tag in note.tags)
 
 
 def why_dangerous(text: str) -> str:
