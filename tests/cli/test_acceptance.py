@@ -220,7 +220,15 @@ def test_notes_of_others_never_push_out_the_users_own_at_a_prompt(anamnesis: Com
     assert shown.index("Our cluster") < shown.index("imported from alice"), "others take what is left"
 
 
-def test_git_carries_acceptances_of_two_machines_and_unites_them(tmp_path: Path) -> None:
+def synced(*machines: Command) -> None:
+    for machine in machines:
+        done = machine("sync", "--json")
+        assert done.code == 0 and not done.json["conflicted"], done
+
+
+@pytest.fixture
+def two_machines(tmp_path: Path) -> list[Command]:
+    """The desk and the laptop of a user, with a remote between them."""
     remote = tmp_path / "notes.git"
     subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
     machines = []
@@ -229,17 +237,44 @@ def test_git_carries_acceptances_of_two_machines_and_unites_them(tmp_path: Path)
         machine = Command(tmp_path / name)
         machine.variables |= {"ANAMNESIS_GIT_REMOTE": str(remote), "ANAMNESIS_MACHINE_ID": name}
         machines.append(machine)
-    desk, lap = machines
+    return machines
+
+
+def test_what_was_accepted_comes_back_if_its_file_is_deleted(two_machines: list[Command], tmp_path: Path) -> None:
+    """On either machine, or by somebody who pushes to the remote."""
+    desk, lap = two_machines
+    note = imported(desk)
+    assert desk("review", note, "--accept").code == 0
+    synced(desk, lap)
+    assert waiting(lap) == []
+    (desk.home / "memory" / "accepted.txt").unlink()
+    assert waiting(desk) == [note], "it fails safe"
+    synced(desk, lap, desk)
+    assert waiting(desk) == waiting(lap) == []
+    for extra in ("", "A note of the laptop."):  # with a change of ours and without
+        clone = tmp_path / f"clone{len(extra)}"
+        subprocess.run(["git", "clone", "--quiet", "--branch", "main", tmp_path / "notes.git", clone], check=True)
+        git = ("git", "-C", clone, "-c", "user.name=n", "-c", "user.email=e")
+        subprocess.run([*git, "rm", "--quiet", "accepted.txt"], check=True)
+        subprocess.run([*git, "commit", "--quiet", "-m", "Clean up"], check=True)
+        subprocess.run([*git, "push", "--quiet"], check=True)
+        if extra:
+            assert lap("write", "Title", extra).code == 0
+        synced(lap, desk)
+        assert waiting(desk) == waiting(lap) == [] and RULE in told(desk) and RULE in told(lap)
+        subprocess.run([*git, "fetch", "--quiet"], check=True)
+        listed = subprocess.run([*git, "ls-tree", "FETCH_HEAD", "accepted.txt"], capture_output=True, check=True)
+        assert listed.stdout, "the remote has it again"
+
+
+def test_git_carries_acceptances_of_two_machines_and_unites_them(two_machines: list[Command]) -> None:
+    desk, lap = two_machines
     one, two = imported(desk), imported(desk, "Never push on Fridays.", "Second")
-    for machine in (desk, lap):
-        done = machine("sync")
-        assert done.code == 0, done
+    synced(desk, lap)
     assert sorted(waiting(lap)) == sorted([one, two])
     assert desk("review", one, "--accept").code == lap("review", two, "--accept").code == 0
-    for machine in (desk, lap, desk):
-        done = machine("sync", "--json").json
-        assert not done["conflicted"]
-    for machine in machines:
+    synced(desk, lap, desk)
+    for machine in two_machines:
         assert waiting(machine) == [] and "Fridays" in told(machine) and RULE in told(machine)
     shutil.rmtree(lap.home / "local")
     assert waiting(lap) == []
