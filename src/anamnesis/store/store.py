@@ -45,8 +45,11 @@ DREAMS, PENDING = "dreams", "pending.json"
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
-# The decisions about machine-local notes, which are first written when those of earlier releases have been read.
+# The decisions about machine-local notes, which are first written when those of earlier releases have been read. Until
+# then, the file is empty in a home that no earlier release has used.
 CARRIED_OVER = f"{TREES['machine-local']}/{ACCEPTED}"
+# One of these is in every home that a release has used: a copy or a clone of the notes alone has none.
+_EARLIER = ("index.db", "kept.db", "usage.db")
 
 
 class SavedNotes(NamedTuple):
@@ -81,6 +84,8 @@ class MemoryStore(NoteReader):
         self.log = ChangeLog(self._index, self._catalogue.refresh_folders)
         self.ranking = Ranking(self._index, self.log, self._catalogue.ask, lambda: self.usage, self.root / "vectors.db")
         self._ids = UlidMaker()
+        if self.has_earlier_tags and not any(map(os.path.exists, map(self.root.joinpath, _EARLIER))):
+            self._ignore_tags(only_to_read)
         self._catalogue.refresh_folders()
         if not only_to_read and os.path.exists(f"{self.root}/{DREAMS}/{PENDING}"):
             self._recover()
@@ -109,6 +114,13 @@ class MemoryStore(NoteReader):
 
         with contextlib.suppress(StoreUnavailable, NoteConflict), self._catalogue.alone(0.0):
             changeset.recover(self)
+
+    def _ignore_tags(self, only_to_read: bool) -> None:
+        """Record that no earlier release has used this home: the tags of notes from elsewhere accept nothing here."""
+        if not only_to_read or self.root.is_dir():
+            with contextlib.suppress(OSError):
+                self.local_dir.mkdir(mode=0o700, exist_ok=True)
+                (self.root / CARRIED_OVER).touch(mode=0o600)
 
     def _carry_over(self) -> None:
         """Record what was accepted in an earlier release, unless another process is writing: then the next one does."""
@@ -147,7 +159,13 @@ class MemoryStore(NoteReader):
     @property
     def has_carried_over(self) -> bool:
         """Whether what earlier releases recorded in tags about acceptance has been read, for the only time."""
-        return os.path.exists(f"{self.root}/{CARRIED_OVER}")
+        seen = size_and_mtime(f"{self.root}/{CARRIED_OVER}")
+        return bool(seen and seen[0])
+
+    @property
+    def has_earlier_tags(self) -> bool:
+        """Whether an earlier release may have recorded acceptances of this user in the tags of notes."""
+        return not os.path.exists(f"{self.root}/{CARRIED_OVER}")
 
     @cached_property
     def accepted(self) -> Accepted:
