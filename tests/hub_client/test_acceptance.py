@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,39 @@ def test_what_a_member_has_not_accepted_hides_nothing_from_them(running: Running
     mate.put("core", "THEIRS", changed, base=you.sync()["core"]["changes"][-1]["version"])
     sync(desk)
     assert at_home(desk) == {"Ours", "Private", "Theirs"} == at_the_hub(you), "a changed text waits again"
+
+
+def test_history_and_conflicts_name_the_user_who_wrote_and_not_the_machine_that_synced(
+    running: RunningHub, person: People, tmp_path: Path
+) -> None:
+    """The commits of a laptop are of what it has pulled, and a note can claim to be from any machine."""
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    desk = person("desk")
+    remote = tmp_path / "notes.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
+    desk.variables["ANAMNESIS_GIT_REMOTE"] = str(remote)
+    desk.login(running, you.token)
+    shared: dict[str, Any] = {"project": "acme", "machine_id": "desk", "extra": {"tags": "space: core\n"}}
+    mate.put("core", "THEIRS", text_of("THEIRS", "We deploy on Fridays.", "Deploys", **shared))
+    sync(desk, desk)
+    (revision,) = desk("history", "THEIRS", "--json").json
+    assert (revision["by"], revision["changed"]) == ("mate", "written, claims to be from desk")
+    assert (revision["origin"], revision["unreviewed"]) == ("mate in the space core", True)
+    assert "\tmate\t" in desk("history", "THEIRS").out
+    file = desk.home / "memory" / "semantic" / "THEIRS.md"
+    file.write_text(file.read_text().replace("Fridays", "Mondays"))
+    sync(desk)
+    assert [each["by"] for each in desk("history", "THEIRS", "--json").json] == ["desk", "mate"]
+    base = you.sync()["core"]["changes"][-1]["version"]
+    file.write_text(file.read_text().replace("Mondays", "Sundays"))
+    changed = text_of("THEIRS", "We never deploy.", "Deploys", **{**shared, "updated_at": "2099-01-01T00:00:00+00:00"})
+    assert mate.put("core", "THEIRS", changed, base=base).get("version")
+    sync(desk)
+    (conflict,) = desk("conflicts", "--json").json
+    assert conflict["machines"]["this"] == "mate"
+    assert "mate" not in str(conflict["machines"]["other"])
+    assert (conflict["origin"], conflict["unreviewed"]) == ("mate in the space core", True)
+    assert "mate in the space core, unreviewed" in desk("conflicts").out
+    assert desk("delete", "THEIRS", "--yes").code == 0
+    assert [each["origin"] for each in desk("restore", "--json").json] == ["mate in the space core"]
+    assert "mate in the space core" in desk("restore", "THEIRS").out

@@ -42,18 +42,20 @@ _ids = UlidMaker()
 
 @dataclass(frozen=True, slots=True)
 class SharedNote(Memory):
-    """A note with the space that it is in, and its version there."""
+    """A note with the space that it is in, its version there, and the user who wrote that."""
 
     space: str = ""
     version: int = 0
+    author: str = ""
 
     @classmethod
     def of(cls, row: Mapping[str, Any], space: str) -> SharedNote:
-        return cls.new(parse(row["text"]), space, row["version"])
+        return cls.new(parse(row["text"]), space, row["version"], row["author"])
 
     @classmethod
-    def new(cls, note: Memory, space: str, version: int = 0) -> SharedNote:
-        return cls(**{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=version)
+    def new(cls, note: Memory, space: str, version: int = 0, author: str = "") -> SharedNote:
+        values = {each.name: getattr(note, each.name) for each in fields(Memory)}
+        return cls(**values, space=space, version=version, author=author)
 
 
 class _NoAuthors:
@@ -138,7 +140,7 @@ class HubStore:
         reach = (100 if limit is None else limit) + offset
         rows = self.db.execute(
             """
-            SELECT space, id, version, text FROM (
+            SELECT space, id, version, text, author FROM (
                 SELECT page.space, page.id, page.version, page.updated_at
                 FROM unnest(%(spaces)s::bigint[]) AS given (space)
                 CROSS JOIN unnest(%(projects)s::text[]) AS of (project)
@@ -378,7 +380,7 @@ class HubStore:
             raise InvalidArgument(result["refused"])
         if "conflict" in result:
             raise _conflict_of(id)
-        row = {"text": change.text or text, "version": result["version"]}
+        row = {"text": change.text or text, "version": result["version"], "author": self.caller.name}
         return SharedNote.of(row, held.name) if text is not None else SharedNote(id, "semantic", "", "")
 
     def put_all(self, notes: Iterable[SharedNote]) -> None:
@@ -394,7 +396,7 @@ class HubStore:
     def _where(self, condition: str, spaces: builtins.list[int], most: int, **values: Any) -> builtins.list[SharedNote]:
         """The current notes of some spaces that meet a condition, the last changed first."""
         query = f"""
-            SELECT n.space, n.version, v.text FROM anamnesis.notes n
+            SELECT n.space, n.version, v.text, v.author FROM anamnesis.notes n
             JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
             WHERE n.space = ANY (%(spaces)s) AND NOT n.deleted AND {condition}
             ORDER BY n.updated_at DESC, n.space, n.id DESC LIMIT %(most)s
@@ -427,7 +429,7 @@ class HubStore:
         wanted = [*keys]
         rows = self.db.execute(
             """
-            SELECT v.space, v.id, v.version, v.text
+            SELECT v.space, v.id, v.version, v.text, v.author
             FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
             JOIN anamnesis.notes n ON n.space = given.space AND n.id = given.id AND NOT n.deleted
             JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version

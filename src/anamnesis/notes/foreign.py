@@ -120,6 +120,11 @@ def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
     return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
 
 
+def claim_of(note: Memory) -> str:
+    """The machine that a note names, in words: whoever writes its file can name any."""
+    return f"claims to be from {note.machine_id}"
+
+
 def as_held(note: Memory) -> Memory:
     """An agent's note that earlier releases tagged for a review, with the mark of a hold; any other as it is."""
     if TO_REVIEW not in note.tags or REVIEWED in note.tags:
