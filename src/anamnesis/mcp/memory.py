@@ -95,7 +95,7 @@ def search_tool(store: OpenStore, filters: Mapping[str, Message] = FILTERS) -> T
         """Search memory by words and meaning, optionally scoped by project/type/scope.
 
         Read-only. Returns up to k ranked notes, each with its body and metadata (id, type, project,
-        machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
+        the machine that it names, scope, tags, timestamps). scope filters to "portable" (synced) or
         "machine-local" (this machine only). "weak" marks a note that does not clearly fit the query,
         "outdated_by" an outdated note, with the id of the newer one, "contradicts" a note that others contradict,
         "stale" a note about code that is gone. "origin" says where a note comes from that is not the user's own, and
