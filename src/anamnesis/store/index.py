@@ -287,7 +287,8 @@ class Index:
 
 class Learned:
     """Cached facts about the index: how many notes hold a word, and how many hold it as a part of an identifier; the
-    projects by the last parts of their names; the numbers of the notes that a filter selects; facets.
+    projects by the last parts of their names; the numbers of the notes that a filter selects; facets; the notes that
+    hide nothing.
     """
 
     def __init__(self) -> None:
@@ -295,6 +296,7 @@ class Learned:
         self.part_counts: dict[str, int] = {}
         self.selected: dict[Any, Any] = {}
         self.facets: dict[Any, Any] = {}
+        self.idle: dict[object, frozenset[str]] = {}
         self.projects: dict[str, list[str]] | None = None
 
 

@@ -218,8 +218,11 @@ class MemoryStore(NoteReader):
 
     def _find_idle(self, db: Connection) -> frozenset[str]:
         """The notes that hide nothing, because the user has not accepted them."""
-        notes = {note.id: note for note in self._hiders_in_doubt(db)}
-        return unaccepted(self.origins_of_whole(notes))
+        known, decided = db.learned().idle, self.decided_at()
+        if decided not in known:
+            notes = {note.id: note for note in self._hiders_in_doubt(db)}
+            known[decided] = unaccepted(self.origins_of_whole(notes))
+        return known[decided]
 
     def _hits(self, asked: Question) -> builtins.list[Hit]:
         return hits_with_origins(super()._hits(asked), self.origins)
