@@ -19,7 +19,8 @@ from typing import Any
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
 from anamnesis.notes.foreign import ForeignNote, with_origins
-from anamnesis.project import GLOBAL, find_project
+from anamnesis.notes.record import GLOBAL
+from anamnesis.project import find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore
@@ -64,9 +65,8 @@ def select_inject(
     """
     from anamnesis.at_hand import open_ends  # that a prompt does not need
 
-    unaccepted = _unaccepted_hiders(store)
-    superseded = store.superseded_ids(unaccepted)
-    left_out = superseded | store.outdated_ids(unaccepted)
+    superseded = store.superseded_ids()
+    left_out = superseded | store.outdated_ids()
     episodes = _newest(store, left_out, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
     wanted = max(0, k - sum(not _is_foreign(note) for note in episodes))
     durable = [note for kind in _DURABLE for note in _newest(store, left_out, wanted, project=project, type=kind)]
@@ -96,16 +96,17 @@ def why_injected(note: Memory, *, project: str, at_hand: Sequence[str] = ()) -> 
 
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
-    """The notes that a prompt is clearly about and that the session has not received; mostly none."""
+    """The notes that a prompt is clearly about and that the session has not received; mostly none.
+
+    As at the start of a session, held notes are left out, and notes of others get what the user's own leave.
+    """
     asked = subject(prompt)
     if not asked:
         return []
-    found: dict[str, Ranked] = {}
-    for place in dict.fromkeys((project, GLOBAL)):
-        hits = store.best(prompt, project=place, k=most)
-        if hits and all(hit.fit is None for hit in hits):  # by words alone, common words of requests would decide
-            hits = store.best(asked, project=place, k=most, mode="words")
-        found |= {hit.id: hit for hit in hits if hit.id not in known and not is_weak(hit.fit)}
+    found = _best(store, prompt, asked, project, most)
+    if found and store.origins(store.whole(found)):  # they may have the places of the user's own
+        found = _best(store, prompt, asked, project, _MOST_ABOUT)
+    found = {id: hit for id, hit in found.items() if id not in known and not is_weak(hit.fit)}
     held, named, notes, total = store.coverage(telling_words(prompt), list(found))
     if not says_something(notes, total):
         return []
@@ -114,9 +115,20 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
         hit for note, hit in found.items() if (hit.fit or 0) >= least or is_about(held[note], named[note], notes, total)
     ]
     relevant.sort(key=lambda hit: (hit.fit or 0, hit.score), reverse=True)
-    files = store.files(hit.id for hit in relevant[:most])
-    about = [file.memory for hit in relevant[:most] if (file := files.get(hit.id)) and file.memory]
-    return _newer_first(store, _allowed(store, about), known)[:most]
+    files = store.files(hit.id for hit in relevant)
+    about = [file.memory for hit in relevant if (file := files.get(hit.id)) and file.memory]
+    return _newer_first(store, sorted(_allowed(store, about), key=_is_foreign)[:most], known)[:most]
+
+
+def _best(store: MemoryStore, prompt: str, asked: str, project: str, most: int) -> dict[str, Ranked]:
+    """The best hits for a prompt in a project, and the best global ones."""
+    found: dict[str, Ranked] = {}
+    for place in dict.fromkeys((project, GLOBAL)):
+        hits = store.best(prompt, project=place, k=most)
+        if hits and all(hit.fit is None for hit in hits):  # by words alone, common words of requests would decide
+            hits = store.best(asked, project=place, k=most, mode="words")
+        found |= {hit.id: hit for hit in hits}
+    return found
 
 
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:
@@ -201,14 +213,6 @@ def _own_first(notes: Iterable[Memory], most: int) -> list[Memory]:
 
 def _is_foreign(note: Memory) -> bool:
     return isinstance(note, ForeignNote)
-
-
-def _unaccepted_hiders(store: MemoryStore) -> set[str]:
-    """The notes that supersede or outdate others, and that the user has not accepted: they hide nothing."""
-    suspects = {*store.hiders_in_doubt(), *(store.shared.by_others() if store.has_shared else ())}
-    if not suspects:
-        return set()
-    return {id for id, origin in store.origins(store.whole(suspects)).items() if origin.is_unreviewed}
 
 
 def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memory]:

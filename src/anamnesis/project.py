@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.light import lazy_pattern
+from anamnesis.notes.record import GLOBAL
 from anamnesis.trust import Claim, ignore, is_accepted, provided
 
-GLOBAL = "global"
 MARKER = ".anamnesis/project"
 _MOST_MARKER = 1024
 MOST_KEY = 200

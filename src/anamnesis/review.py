@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from anamnesis.errors import InvalidArgument, NoteConflict
 from anamnesis.notes import Memory
-from anamnesis.notes.acceptance import ACCEPTED, WITHDRAWN, text_of
-from anamnesis.notes.foreign import SOURCE
+from anamnesis.notes.acceptance import ACCEPTED, text_of
+from anamnesis.notes.foreign import SOURCE, awaiting
 from anamnesis.notes.marks import HELD
 from anamnesis.store import MemoryStore
 
@@ -24,8 +24,8 @@ def waiting(store: MemoryStore) -> list[Memory]:
     """The unreviewed notes, the newest first, from the index alone: thousands of files would take seconds."""
     shared = store.shared.by_others() if store.has_shared else {}
     candidates = {*store.ids_from(SOURCE), *store.marked(HELD), *store.in_spaces(), *shared}
-    notes = _needing_review(store, store.whole(candidates))
-    return sorted(notes, key=lambda note: (note.updated_at, note.id), reverse=True)
+    notes = store.whole(candidates)
+    return sorted(awaiting(notes, store.origins(notes)), key=lambda note: (note.updated_at, note.id), reverse=True)
 
 
 def accept(store: MemoryStore, note_id: str, seen: str = "") -> Memory:
@@ -43,7 +43,8 @@ def accept(store: MemoryStore, note_id: str, seen: str = "") -> Memory:
 
 def accept_all(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
     """Accept many notes."""
-    notes = _needing_review(store, store.whole(ids))
+    given = store.whole(ids)
+    notes = awaiting(given, store.origins(given))
     store.decide(notes, ACCEPTED)
     return notes
 
@@ -51,7 +52,7 @@ def accept_all(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
 def reopen(store: MemoryStore, note_id: str) -> Memory:
     """Undo `accept`: the note waits for a review again."""
     note = store.get(note_id)
-    store.accepted.decide([note], WITHDRAWN)
+    store.withdraw([note])
     return note
 
 
@@ -72,12 +73,6 @@ def check_reject(store: MemoryStore, note_id: str) -> Memory:
 
 def _waiting(store: MemoryStore, note_id: str) -> Memory:
     note = store.get(note_id)
-    if not _needing_review(store, [note]):
+    if not awaiting([note], store.origins([note])):
         raise InvalidArgument(f"The note {note_id} needs no review.", "`anamnesis review` lists those that do.")
     return note
-
-
-def _needing_review(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
-    """The unreviewed ones of the notes, without those of teammates that sessions of their project are told anyway."""
-    origins = store.origins(notes)
-    return [note for note in notes if (origin := origins.get(note.id)) and origin.needs_review]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.disk import write_atomically
-from anamnesis.project import GLOBAL, MARKER, Project, find_project
+from anamnesis.notes.record import GLOBAL
+from anamnesis.project import MARKER, Project, find_project
 
 _FILE = "working-copies.json"
 # Beyond this many, the projects that were added first are forgotten; their next session adds them again.

@@ -140,7 +140,7 @@ def test_a_note_is_drawn_as_markdown(anamnesis: Command) -> None:
     shown = plain(anamnesis.on_terminal("show", note_id))
     assert "╭─ Title ─" in shown
     assert " • one" in shown
-    assert "human on thinkpad" in shown
+    assert "human, claims to be from thinkpad" in shown
 
 
 def test_lines_in_a_pipe_stay_lines_whatever_the_title(anamnesis: Command) -> None:

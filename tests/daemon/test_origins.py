@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from tests.exchange.small_hub import SmallHub, Space
 from tests.web.daemon import Daemon, environment
@@ -17,11 +20,15 @@ from anamnesis.config import read_settings
 from anamnesis.exchange import exchange_notes
 from anamnesis.exchange.account import Account, write_account
 from anamnesis.notes import Memory, render
+from anamnesis.notes.foreign import as_foreign
+from anamnesis.notes.merge import set_aside
 from anamnesis.notes.spaces import space_line
 from anamnesis.store import MemoryStore
+from anamnesis.store.shared_notes import Shared
 
 NOW = "2026-01-01T00:00:00+00:00"
 MATE, OWN = "01KDWHZ400000000000000MATE", "01KDWHZ4000000000000000WNE"
+GONE = "01KDWHZ400000000000000G0NE"
 # A word of each text, and what an answer that has it must say.
 ORIGINS = {"zebramate": "mate in the space core", "zebraimport": "imported from http-import"}
 HELD = ("heldmate", "heldimport")
@@ -42,6 +49,7 @@ class Planted:
         self.hub.spaces["core"] = Space({"you": "writer", "mate": "writer"}, ["acme"])
         self._put(MATE, f"zebramate. {SHARED}\n{FORGED}", "acme", "Mate's way", engram={"topic_key": "way/mate"})
         self._put("01KDWHZ400000000000000HELD", "heldmate zebramate.", "global", "Mate's rule")
+        self._put(GONE, "zebramate, before.", "acme", "Mate's way, before")
         settings = read_settings({"ANAMNESIS_HOME": str(home), "ANAMNESIS_MACHINE_ID": "here"}, home)
         with MemoryStore(home) as store:
             body = f"zebraown. {SHARED}"
@@ -49,10 +57,24 @@ class Planted:
             store.put(Memory(OWN, created_at=NOW, updated_at=NOW, **own))  # type: ignore[arg-type]
             write_account(home, Account(self.hub.url, "you", "you", self.hub.id))
             assert exchange_notes(store, settings)
+            old = Memory(
+                "01KDWHZ40000000000000000LD", "semantic", "Imported zebraimport, before", "zebraimport, before."
+            )
+            store.put(as_foreign(replace(old, created_at=NOW, updated_at=NOW), "http-import"))
+            for gone in (GONE, old.id):
+                store.delete(gone)
         (home / "hub.json").unlink()
         self.daemon = Daemon(home, ANAMNESIS_MACHINE_ID="here")
         self.import_rows(("zebraimport", "acme"), ("heldimport zebraimport", ""))
         self.rows = {row["content"].strip("> .").partition(".")[0].split()[0]: row["id"] for row in self.observations()}
+        with MemoryStore(home) as store:
+            for row in self.tool("memory_list")["result"]:
+                if row["title"] in NOTE_TITLES.values():
+                    note = store.get(row["id"])
+                    other = replace(set_aside(note), title=f"{note.title}, elsewhere", body=f"Elsewhere {note.body}")
+                    if note.title == "Mate's way":
+                        store.shared.record([Shared(other.id, "core", "mate")])  # as an exchange does
+                    store.put(other)
         self.notes = {note["title"]: note["id"] for note in self.tool("memory_list")["result"]}
 
     def _put(self, id: str, body: str, project: str, title: str, **more: Any) -> None:
@@ -188,12 +210,16 @@ PAGES: dict[str, Ask] = {
     "/ui/review": lambda it: it.get("/ui/review", Accept="application/json"),
     "/ui/timeline": lambda it: it.get("/ui/timeline", Accept="application/json"),
     "/ui/told": lambda it: it.get("/ui/told?project=acme", Accept="application/json"),
+    "/ui/trash": lambda it: it.get("/ui/trash", Accept="application/json"),
+    "/ui/graph": lambda it: it.get("/ui/graph?around=project:acme", Accept="application/json"),
+    "/ui/notes/{id}/history": each_note(lambda it, of: it.get(f"/ui/notes/{of}/history", Accept="application/json")),
 }
 DRAWN: dict[str, Ask] = {
-    f"page {name}": (lambda it, path=path: it.daemon.ask("GET", path).text)  # type: ignore[misc]
+    f"page {name}": (lambda it, path=path: unescape(it.daemon.ask("GET", path).text))  # type: ignore[misc]
     for name, path in {
         "home": "/ui/", "notes": "/ui/notes", "search": "/ui/notes?q=zebramate+zebraimport", "review": "/ui/review",
-        "timeline": "/ui/timeline", "told": "/ui/told?project=acme",
+        "timeline": "/ui/timeline", "told": "/ui/told?project=acme", "trash": "/ui/trash",
+        "graph": "/ui/graph?around=project:acme", "history": f"/ui/notes/{MATE}/history",
     }.items()
 }  # fmt: skip
 COMMANDS: dict[str, Ask] = {
@@ -207,6 +233,26 @@ COMMANDS: dict[str, Ask] = {
     "review": lambda it: it.command("review"),
     "review --json": lambda it: json.loads(it.command("review", "--json")),
     "inject": lambda it: it.command("inject", "--project", "acme"),
+    "conflicts": lambda it: it.command("conflicts"),
+    "conflicts --json": lambda it: json.loads(it.command("conflicts", "--json")),
+    "history": each_note(lambda it, of: it.command("history", of)),
+    "history --json": each_note(lambda it, of: json.loads(it.command("history", "--json", of))),
+    "restore": lambda it: it.command("restore"),
+    "restore --json": lambda it: json.loads(it.command("restore", "--json")),
+}
+
+
+# Commands whose answers have no text of a note but that of the one that they have just changed, or that tell notes as
+# inject does.
+COMMANDS_WITHOUT = {
+    *("backup", "bridge", "capture", "completion", "config", "daemon", "delete", "doctor", "dream", "edit", "engram"),
+    *("eval", "export", "hub", "import", "init", "login", "logout", "move", "pick", "pin", "project", "recall"),
+    *("reflect", "reindex", "serve", "service", "space", "status", "sync", "tag", "tui", "uninstall", "unpin", "untag"),
+    "write",
+}
+PAGES_WITHOUT = {
+    *("/dreams", "/dreams/{id}", "/fleet", "/health", "/notes/facets", "/notes/new", "/notes/{id}/edit", "/projects"),
+    "/settings",
 }
 
 
@@ -234,10 +280,10 @@ def test_an_answer_says_whose_a_note_is(planted: Planted, name: str) -> None:
     answer = {**TOOLS, **ROUTES, **OTHERS, **PAGES, **DRAWN, **COMMANDS}[name](planted)
     whole = json.dumps(answer, ensure_ascii=False)
     found = [word for word in ORIGINS if any(title in whole for title in titles_of(word))]
-    assert found == ["zebramate", "zebraimport"] or (found and name == "related"), "the answer has the notes"
+    assert found == ["zebramate", "zebraimport"] or (found and name in ("related", "page history")), "it has them"
     assert all(ORIGINS[word] in whole for word in found)
     for each in objects_in(answer):  # each object with a foreign text says so itself
-        title = each.get("title")
+        title = each.get("title") or each.get("label")
         word = next((word for word, known in NOTE_TITLES.items() if isinstance(title, str) and known in title), "")
         if word and name != "/ui/told":
             assert ORIGINS[word] in json.dumps(each, ensure_ascii=False), each
@@ -258,6 +304,17 @@ def test_held_global_notes_are_in_no_context(planted: Planted) -> None:
         assert not any(word in json.dumps(context) for word in HELD)
     for word in HELD:
         assert word in json.dumps(planted.get(f"/search?q={word}"))
+
+
+def test_every_command_and_page_that_shows_notes_is_in_the_table() -> None:
+    """A new one is added there, or here if its answers have no text of a note that exists."""
+    from anamnesis.cli import anamnesis as program
+    from anamnesis.web.ui.site import VIEWS
+
+    known = {name.partition(" ")[0] for name in COMMANDS} | COMMANDS_WITHOUT
+    assert {*program.list_commands(click.Context(program))} == known
+    pages = {name.partition("?")[0].removeprefix("/ui") for name in PAGES} | PAGES_WITHOUT
+    assert {view.path for view in VIEWS} == pages
 
 
 def test_every_tool_and_route_is_in_the_table(planted: Planted) -> None:

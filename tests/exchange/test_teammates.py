@@ -71,9 +71,9 @@ def test_a_note_of_a_project_is_injected_with_its_author_before_its_own_machine_
     )
     two.sync(), one.sync()
     shown = render_inject(select_inject(one.store, project="acme"))
-    assert "origin: mate in the space core, on you, your own |" in shown
+    assert "origin: mate in the space core, claims to be from you, your own |" in shown
     found = select_recall(one.store, "how do we deploy with kubectl?", project="acme", known=set())
-    assert "origin: mate in the space core, on you, your own |" in render_recall(found)
+    assert "origin: mate in the space core, claims to be from you, your own |" in render_recall(found)
     assert "foreign: mate in the space core, not reviewed by the user" in shown
     assert "mate" not in render_inject(select_inject(two.store, project="acme"))
 

@@ -19,6 +19,8 @@ from anamnesis.hub.database import Database, administrator
 from anamnesis.hub.doctor import examine
 from anamnesis.hub.migrations import applied, known, migrate, pending
 from anamnesis.hub.refusal import Unavailable
+from anamnesis.notes import acceptance, parse
+from anamnesis.notes.acceptance import written
 
 # Rows as a server of each step wrote them. A new step gets a file when the next one is made, and is not changed then.
 DATA = Path(__file__).parent / "data"
@@ -90,6 +92,42 @@ def test_what_tags_said_of_reviews_is_carried_over_once(postgres: Postgres) -> N
         order = you("/v1/spaces/core/notes/ORDER").json
         assert order["version"] == 9 and "held:" in order["text"]
         assert len(you("/v1/accepted", {}).json["accepted"].splitlines()) == 3
+
+
+def test_what_was_accepted_before_hides_what_it_supersedes_after_the_upgrade(postgres: Postgres) -> None:
+    """And what another member wrote and nobody has accepted hides nothing."""
+    url = postgres.url(postgres.new_database())
+    texts = {"OLD": text_of("OLD", "Deploy by hand."), "NEW": text_of("NEW", "Use kubectl.", supersedes="OLD")}
+    with administrator(url) as db:
+        migrate(db, upto=6)
+        accounts.make_hub(db, KEY)
+        db.execute((DATA / "step_006.sql").read_bytes())
+        for number, (id, text) in enumerate(texts.items(), 5):
+            row = {"id": id, "version": number, "text": text}
+            db.execute(
+                "INSERT INTO anamnesis.notes (space, id, version, type, title) VALUES"
+                " (2, %(id)s, %(version)s, 'semantic', 'A note')",
+                row,
+            )
+            db.execute(
+                "INSERT INTO anamnesis.versions (space, id, version, text, author)"
+                " VALUES (2, %(id)s, %(version)s, %(text)s, 'mate')",
+                row,
+            )
+        db.execute("INSERT INTO anamnesis.supersessions (space, superseded, id) VALUES (2, 'OLD', 'NEW')")
+        db.execute("UPDATE anamnesis.spaces SET seq = 6 WHERE id = 2")
+        migrate(db)
+    with RunningHub(url) as hub:
+        you = hub.user("you")
+        query = "SELECT anamnesis.is_superseded(2, 'OLD') AS found"
+        with administrator(url) as db:
+            db.execute("SELECT anamnesis.enter_user('you', '{read}')")
+            assert db.execute(query).fetchone() == {"found": False}
+        decision = written({acceptance.text_of(parse(texts["NEW"])): acceptance.Decision(1, 1)})
+        assert you("/v1/accepted", {"accepted": decision}).status == 200
+        with administrator(url) as db:
+            db.execute("SELECT anamnesis.enter_user('you', '{read}')")
+            assert db.execute(query).fetchone() == {"found": True}
 
 
 def test_every_step_but_the_last_has_data_to_start_from() -> None:

@@ -64,6 +64,9 @@ ASKED: dict[str, Ask] = {
     "/ui/notes": lambda you: you("/ui/notes").json,
     "/ui/notes?q=": lambda you: you("/ui/notes?q=zebra").json,
     "/ui/notes/{id}": each(lambda you, of: you(f"/ui/notes/{of}").json),
+    "/ui/notes/{id}/history": lambda you: [
+        you(f"/ui/notes/{of}/history?space={space}").json for of, space in ((MATE, "core"), (IMPORT, "~you"))
+    ],
 }
 
 
@@ -85,6 +88,16 @@ def test_an_answer_says_whose_a_note_is(hub: RunningHub, name: str) -> None:
             assert found.get("unreviewed") or "not reviewed" in json.dumps(found)
         if found.get("title") == "My way":
             assert not {"origin", "unreviewed"} & found.keys()
+
+
+def test_the_mcp_says_who_wrote_and_not_which_machine_a_note_names(hub: RunningHub) -> None:
+    """The machine is a claim of whoever wrote the text."""
+    you, mate = hub.user("you"), hub.user("mate")
+    mate.put("core", "NAMED", text_of("NAMED", "giraffe", "Named", machine_id="your-laptop"))
+    found = tool(you, "memory_search", query="giraffe")["result"] + tool(you, "memory_list")["result"]
+    named = [tool(you, "memory_get", id="NAMED"), *(note for note in found if note["id"] == "NAMED")]
+    assert [(note["author"], note["machine_id"]) for note in named] == [("mate", "your-laptop")] * 3
+    assert tool(you, "memory_update", id="NAMED", tags=["seen"])["author"] == "you"
 
 
 def test_to_its_author_it_is_the_authors_own(hub: RunningHub) -> None:

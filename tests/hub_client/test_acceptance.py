@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,70 @@ def test_a_lost_record_of_authors_releases_nothing_and_is_fetched_again(running:
         assert "kubectl" in shown and "Mine to keep." in shown and "Run the script." not in shown
         assert waiting(laptop) == ["RULE"] and own not in waiting(laptop)
     assert json.loads(laptop("status", "--json").out)["hub"]["failure"] is None
+
+
+def test_what_a_member_has_not_accepted_hides_nothing_from_them(running: RunningHub, person: People) -> None:
+    """Not at the hub and not at a machine, and to its author at once. The members' answers differ, as they decided."""
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    desk, other = person("desk"), person("other")
+    desk.login(running, you.token)
+    other.login(running, mate.token)
+    ours = desk.write("Ours", "zebra: we deploy on Mondays.", "--space", "core", "--project", "acme")
+    private = desk.write("Private", "zebra: my own plan.", "--project", "acme")
+    sync(desk, other)
+    replaced: dict[str, Any] = {"supersedes": [ours, private], "project": "acme"}
+    mate.put("core", "THEIRS", text_of("THEIRS", "zebra: we deploy on Fridays.", "Theirs", **replaced))
+    sync(desk, other)
+
+    def at_home(machine: Person) -> set[str]:
+        return {each["title"] for each in machine("search", "zebra", "--json").json}
+
+    def at_the_hub(client: Client) -> set[str]:
+        return {each["title"] for each in call(client, "memory_search", query="zebra")["structuredContent"]["result"]}
+
+    assert at_home(desk) == {"Ours", "Private", "Theirs"} and at_the_hub(you) == {"Ours", "Private", "Theirs"}
+    assert at_home(other) == {"Theirs"} == at_the_hub(mate), "it is the author's own"
+    assert "my own plan" in told(desk)
+    assert desk("review", "THEIRS", "--accept").code == 0
+    sync(desk)
+    assert at_home(desk) == {"Theirs"} and at_the_hub(you) == {"Private", "Theirs"}, "at the hub, of its space alone"
+    changed = text_of("THEIRS", "zebra: never deploy.", "Theirs", **replaced)
+    mate.put("core", "THEIRS", changed, base=you.sync()["core"]["changes"][-1]["version"])
+    sync(desk)
+    assert at_home(desk) == {"Ours", "Private", "Theirs"} == at_the_hub(you), "a changed text waits again"
+
+
+def test_history_and_conflicts_name_the_user_who_wrote_and_not_the_machine_that_synced(
+    running: RunningHub, person: People, tmp_path: Path
+) -> None:
+    """The commits of a laptop are of what it has pulled, and a note can claim to be from any machine."""
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    desk = person("desk")
+    remote = tmp_path / "notes.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
+    desk.variables["ANAMNESIS_GIT_REMOTE"] = str(remote)
+    desk.login(running, you.token)
+    shared: dict[str, Any] = {"project": "acme", "machine_id": "desk", "extra": {"tags": "space: core\n"}}
+    mate.put("core", "THEIRS", text_of("THEIRS", "We deploy on Fridays.", "Deploys", **shared))
+    sync(desk, desk)
+    (revision,) = desk("history", "THEIRS", "--json").json
+    assert (revision["by"], revision["changed"]) == ("mate", "written, claims to be from desk")
+    assert (revision["origin"], revision["unreviewed"]) == ("mate in the space core", True)
+    assert "\tmate\t" in desk("history", "THEIRS").out
+    file = desk.home / "memory" / "semantic" / "THEIRS.md"
+    file.write_text(file.read_text().replace("Fridays", "Mondays"))
+    sync(desk)
+    assert [each["by"] for each in desk("history", "THEIRS", "--json").json] == ["desk", "mate"]
+    base = you.sync()["core"]["changes"][-1]["version"]
+    file.write_text(file.read_text().replace("Mondays", "Sundays"))
+    changed = text_of("THEIRS", "We never deploy.", "Deploys", **{**shared, "updated_at": "2099-01-01T00:00:00+00:00"})
+    assert mate.put("core", "THEIRS", changed, base=base).get("version")
+    sync(desk)
+    (conflict,) = desk("conflicts", "--json").json
+    assert conflict["machines"]["this"] == "mate"
+    assert "mate" not in str(conflict["machines"]["other"])
+    assert (conflict["origin"], conflict["unreviewed"]) == ("mate in the space core", True)
+    assert "mate in the space core, unreviewed" in desk("conflicts").out
+    assert desk("delete", "THEIRS", "--yes").code == 0
+    assert [each["origin"] for each in desk("restore", "--json").json] == ["mate in the space core"]
+    assert "mate in the space core" in desk("restore", "THEIRS").out

@@ -32,7 +32,7 @@ def test_it_is_listed_on_both_machines_with_both_versions(a: Machine, b: Machine
         assert (conflict.id, conflict.note) == (note_id, each.store.get(note_id))
         assert {conflict.other.body, each.store.get(note_id).body} == {"one\nof a", "one\nof b"}
         this, other = each.store.get(note_id).body[-4:], conflict.other.body[-4:]
-        compared = compare(each.folder, conflict)
+        compared = compare(each.store, conflict)
         assert compared.diff == f"-{this}\n+{other}\n"
         assert (f"of {compared.this}", f"of {compared.other}") == (this, other)
         assert find_conflicts(each.store, note_id.lower()) == [conflict]

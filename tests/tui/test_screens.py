@@ -10,6 +10,7 @@ from tests.tui.screens import Driver, drive
 
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import as_foreign
+from anamnesis.notes.merge import set_aside
 from anamnesis.store import MemoryStore
 from anamnesis.tui.help import Help
 from anamnesis.tui.rows import Rows
@@ -166,6 +167,22 @@ def test_a_conflict_is_shown_side_by_side_and_resolved(home: Path) -> None:
     drive(home, play)
     with MemoryStore(home) as store:
         assert store.get(note.id).body == "Set it to 9000.\n"
+
+
+def test_a_conflict_and_a_history_say_whose_the_texts_are(home: Path) -> None:
+    with MemoryStore(home) as store:
+        note = store.put(as_foreign(store.list()[1], "alice"))
+        store.put(set_aside(replace(note, body="Set it to 9000.\n")))
+
+    async def play(screen: Driver) -> None:
+        await screen.press(SECTION["review"])
+        await screen.shows("1 conflict", "imported from alice, unreviewed")
+        await screen.press(SECTION["notes"], "slash", *"5000")
+        await screen.until(lambda: len(screen.rows) == 1)
+        await screen.press("enter", "enter", "h")
+        await screen.shows("foreign: imported from alice, not reviewed by the user")
+
+    drive(home, play)
 
 
 def test_a_setting_is_changed_and_a_wrong_value_is_refused(home: Path) -> None:

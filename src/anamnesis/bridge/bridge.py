@@ -56,6 +56,7 @@ class Bridge:
         self._store = store
         self._lock = str(store.root / LOCK)
         self._is_busy = False
+        self._decided: object = None
         self._answered: list[Changes] = []  # their notes are in place, but perhaps not on the disk
         self._unflushed: deque[NoteFile] = deque()
         self._flushes: list[Future[None]] = []
@@ -174,6 +175,7 @@ class Bridge:
             rows = self._changed_rows(most)
         for _ in self._reconcile_rows(rows):
             pass
+        self._follow_decisions()
         return len(rows) < most
 
     def purge(self, note_id: str) -> None:
@@ -200,6 +202,14 @@ class Bridge:
                 if stop():
                     return done
                 time.sleep(_YIELD_SECONDS)
+
+    def _follow_decisions(self) -> None:
+        """Hide the observations that an accepted note supersedes, and show those of one that is not accepted."""
+        decided = self._store.decided_at()
+        if decided != self._decided:
+            with self._alone():
+                self._reconciliation.supersede_as_decided()
+            self._decided = decided
 
     def _follow_written(self, written: Written) -> bool:
         """Reconcile notes that were just written; returns whether no other change of notes is pending."""

@@ -18,7 +18,7 @@ from anamnesis.notes import Memory, parse
 from anamnesis.notes.fence import field, marked_title, quoted
 from anamnesis.notes.foreign import Origin, as_foreign
 from anamnesis.notes.merge import conflict_of
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 
 # Front matter takes 30 µs to parse, and lists have the same rows again.
 _MOST_CACHED = 1024

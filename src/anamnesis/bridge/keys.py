@@ -13,7 +13,8 @@ from anamnesis.engram.projects import normalise
 from anamnesis.engram.record import Observation
 from anamnesis.engram.sessions import default_session
 from anamnesis.notes.project_names import comparable
-from anamnesis.project import GLOBAL, find_project
+from anamnesis.notes.record import GLOBAL
+from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.projects import one_each
 

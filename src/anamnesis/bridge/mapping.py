@@ -32,8 +32,8 @@ from anamnesis.notes import (
 )
 from anamnesis.notes.foreign import SOURCE, as_foreign
 from anamnesis.notes.orders import held_by
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.redaction import redact_all
-from anamnesis.project import GLOBAL
 
 _NO_TITLE = "Untitled"
 # Engram's rows do not name the agent.

@@ -7,7 +7,7 @@ import sqlite3
 from anamnesis.bridge import journal
 from anamnesis.engram.record import SearchResult
 from anamnesis.engram.search import Filters, only
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, is_weak

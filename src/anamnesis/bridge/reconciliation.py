@@ -166,6 +166,13 @@ class Reconciliation:
                     journal.add_change(self._db, id)
                 self._forget_gone(changes)
 
+    def supersede_as_decided(self) -> None:
+        """Set or clear which observations are superseded by those of notes that the user may not have accepted."""
+        ids = {id for note in self._store.hiders_in_doubt() for id in note.superseded}
+        if ids:
+            with database.writing(self._db):
+                journal.supersede(self._db, dict.fromkeys(ids) | self._store.superseding(ids))
+
     def _forget_gone(self, changes: Changes) -> None:
         """Clear the changes of observations that were removed."""
         if missing := {*changes.rows} - {pair.row.id for pair in changes.pairs if pair.row}:

@@ -23,14 +23,19 @@ if TYPE_CHECKING:
 @yes_option
 @as_json
 def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> None:
-    """List the notes that two machines changed in the same lines or the title, with the machines and a diff.
+    """List the notes that two machines changed in the same lines or the title, with their writers and a diff.
+
+    A writer is the machine whose sync brought the version, or the user of the hub who wrote it.
 
     A sync keeps the newer version in the note and the other as a note of its own. To resolve a conflict, name the note
     and the version to keep: `this` keeps the note unchanged, `other` replaces it by the other version, `both` makes the
     other version an ordinary note. A version that is not kept goes to the trash. To combine them, edit the note, then
     keep `this`.
 
-    JSON: [{"id", "other", "title", "diff", "machines": {"this", "other"}}]
+    \b
+    In a pipe: id, the other version's id, title, writer of this version and of the other, separated by tabs; then, if
+    one of them is not yours, where it comes from; then the diff.
+    JSON: [{"id", "other", "title", "diff", "machines": {"this", "other"}}], with "origin" and "unreviewed" as in search
     """
     from anamnesis.sync.conflicts import find_conflicts, list_conflicts, resolve
 
@@ -55,7 +60,7 @@ def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> 
 def _compared(store: MemoryStore, conflicts: list[Conflict]) -> list[tuple[Conflict, ConflictComparison]]:
     from anamnesis.history.conflicting import compare
 
-    return [(each, compare(store.memory_dir, each)) for each in conflicts]
+    return [(each, compare(store, each)) for each in conflicts]
 
 
 def _as_dict(conflict: Conflict, compared: ConflictComparison) -> dict[str, Any]:
@@ -65,21 +70,22 @@ def _as_dict(conflict: Conflict, compared: ConflictComparison) -> dict[str, Any]
         "title": (conflict.note or conflict.other).title,
         "diff": compared.diff,
         "machines": {"this": compared.this or None, "other": compared.other or None},
-    }
+    } | (compared.origin.shown() if compared.origin else {})
 
 
 def _show(conflicts: list[tuple[Conflict, ConflictComparison]]) -> None:
     for each, compared in conflicts:
         note, other, title = each.note, each.other, (each.note or each.other).title
+        remark = compared.origin.brief if compared.origin else ""
         if on_terminal():
-            console().draw("[bold]{}[/]  {}", each.id, title)
+            console().draw("[bold]{}[/]  {}  [yellow]{}[/]", each.id, title, remark)
             this = f"{compared.this or 'a machine'}, {age(note.updated_at)}" if note else "deleted"
             console().draw("[red]- this[/]   {}", this, style="dim")
             console().draw(
                 "[green]+ other[/]  {}, {}", compared.other or "a machine", age(other.updated_at), style="dim"
             )
         else:
-            print_lines([(each.id, other.id, title, compared.this, compared.other)])
+            print_lines([(each.id, other.id, title, compared.this, compared.other, *filter(None, [remark]))])
         draw_diff(compared.diff)
     if on_terminal() and conflicts:
         console().print("anamnesis conflicts ID --keep this|other|both", style="cyan")

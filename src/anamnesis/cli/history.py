@@ -32,10 +32,11 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
     or its sync_id.
 
     \b
-    In a pipe: number, time, source (git, kept, journal, trash or now), commit, by whom, what changed,
-    separated by tabs; then the diff.
+    In a pipe: number, time, source (git, kept, journal, trash or now), commit, by whom (the user of the hub who wrote
+    it, or the machine whose sync committed it), what changed, separated by tabs; then, if the text is not yours, where
+    it comes from; then the diff.
     JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], where "text" is
-    null if the note was deleted; with --restore {"id", "number", "diff"}
+    null if the note was deleted, with "origin" and "unreviewed" as in search; with --restore {"id", "number", "diff"}
     """
     with open_memory(only_to_read=number is None) as vault:
         found = vault.history(_resolve(vault, note_id))
@@ -82,6 +83,7 @@ def _as_dict(revision: Revision) -> dict[str, Any]:
         "changed": revision.summary,
         "diff": revision.diff,
         "text": version.text if version.note else None,
+        **(version.origin.shown() if version.origin else {}),
     }
 
 
@@ -94,8 +96,11 @@ def _show(revisions: list[Revision], total: int) -> None:
             screen = console()
             screen.draw("[bold]{}[/]  {}  [dim]{}[/]  ", each.number, moment, age(version.at), end="")
             screen.print(f"{origin}  {each.summary}", style="cyan")
+            if version.origin:
+                screen.print(version.origin.sentence, style="yellow")
         else:
-            print_lines([(each.number, version.at, version.source, version.commit, version.by, each.summary)])
+            remark = [version.origin.brief] if version.origin else []
+            print_lines([(each.number, version.at, version.source, version.commit, version.by, each.summary, *remark)])
         draw_diff(each.diff)
     if on_terminal():
         console().print(

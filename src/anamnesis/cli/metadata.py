@@ -12,6 +12,7 @@ from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import in_a_line, print_json, print_redacted
 from anamnesis.editing import Change, apply_change
 from anamnesis.notes import PINNED, Memory, as_dict
+from anamnesis.notes.foreign import shown_origin
 from anamnesis.notes.spaces import is_shared, space_of
 
 
@@ -25,12 +26,13 @@ def change_notes(
     with open_store() as store:
         notes = resolve_notes(store, given, question, yes)
         changed = [(note, apply_change(store, note, change(note), edits=edits)) for note in notes]
+        origins = store.origins(note for _, note in changed)
     for before, note in changed:
         print_redacted(change(before), note)
         if not as_json:
             click.echo(f"{'Unchanged' if note == before else 'Changed'}: {_described(note)}")
     if as_json:
-        print_json([as_dict(note) for _, note in changed])
+        print_json([as_dict(note) | shown_origin(origins, note) for _, note in changed])
     return [note.id for _, note in changed]
 
 

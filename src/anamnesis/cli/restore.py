@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import click
 
@@ -25,24 +24,30 @@ def command(note_id: str | None, as_json: bool) -> None:
     in `anamnesis show`.
 
     \b
-    In a pipe: id, time of deletion, file, title, separated by tabs.
-    JSON: the note, as in show; or [{"id", "title", "scope", "path", "deleted_at"}]
+    In a pipe: id, time of deletion, file, title, separated by tabs; then, of a note that is not yours, its origin.
+    JSON: the note, as in show; or [{"id", "title", "scope", "path", "deleted_at"}], with "origin" and "unreviewed" as
+    in search
     """
     with open_store() as store:
         if note_id:
             note = store.restore(resolve_note(store, note_id, live=False, deleted=True).id)
+            origin = store.origins([note]).get(note.id)
         else:
             found = deleted_notes(store)
     if note_id and as_json:
-        print_json(as_dict(note))
+        print_json(as_dict(note) | (origin.shown() if origin else {}))
     elif note_id:
-        click.echo(f"Restored: {note.id} ({in_a_line(note.title)})")
+        click.echo(f"Restored: {note.id} ({in_a_line(note.title)}){f', {origin.brief}' if origin else ''}")
     elif as_json:
-        print_json([asdict(each) for each in found])
+        print_json([each.shown() for each in found])
     elif on_terminal():
         _draw(found)
     else:
-        print_lines([(each.id, each.deleted_at, each.path, each.title) for each in found])
+        print_lines([(each.id, each.deleted_at, each.path, each.title, *_remark(each)) for each in found])
+
+
+def _remark(note: DeletedNote) -> list[str]:
+    return [note.origin.brief] if note.origin else []
 
 
 def _draw(found: Sequence[DeletedNote]) -> None:
@@ -51,7 +56,8 @@ def _draw(found: Sequence[DeletedNote]) -> None:
 
     table = bare_table(Column("id", no_wrap=True), Column("deleted", no_wrap=True), Column("title", ratio=1))
     for each in found:
-        table.add_row(Text(each.id, "cyan"), age(each.deleted_at), Text(each.title, "bold"))
+        title = Text.assemble((each.title, "bold"), *((f" {remark}", "yellow") for remark in _remark(each)))
+        table.add_row(Text(each.id, "cyan"), age(each.deleted_at), title)
     screen = console()
     if found:
         screen.print(table)

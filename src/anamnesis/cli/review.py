@@ -57,7 +57,8 @@ def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool
     proposal is shown with its diff. `anamnesis dream undo` undoes an accepted proposal; a rejected one is not proposed
     again.
 
-    No session is told these notes before their review, except for imported ones in their project; searches find them.
+    No session is told these notes before their review, except for imported ones in their project, with their origin;
+    searches find them. Until then they hide none of yours: what they supersede is found and told as before.
     You accept a text: a note that somebody else changes waits again, and one that you edit is accepted. This holds on
     all of your machines, and not for your team. A teammate's note cannot be rejected, because it would be deleted for
     the whole team: `--all --reject` skips it. A rejected note goes to the trash; `anamnesis restore ID` restores it. ID

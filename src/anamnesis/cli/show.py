@@ -12,7 +12,7 @@ from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import console, on_terminal, print_json, report_unreadable
 from anamnesis.notes import Memory, as_dict, render
-from anamnesis.notes.foreign import Origin
+from anamnesis.notes.foreign import Origin, claim_of
 from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plural import counted
 from anamnesis.store.question import Marks
@@ -70,7 +70,7 @@ def _draw(note: Memory, foreign: Origin | None, space: str, used: str) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
-    origin = f"{note.prov_source} on {note.machine_id}, confidence {note.confidence:g}"
+    origin = f"{note.prov_source}, {claim_of(note)}, confidence {note.confidence:g}"
     place = f"space {space}" if space else note.scope
     facts = f"{note.type} · {note.project} · {place} · {age(note.updated_at)} · {origin}"
     if note.tags:

@@ -15,6 +15,7 @@ from anamnesis.dream.dream_database import DreamDatabase
 from anamnesis.dream.gate import MOST_DIRECTIVES, Verdict, judge
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, validate
+from anamnesis.notes.foreign import unaccepted
 from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
 from anamnesis.notes.spaces import space_of
 from anamnesis.store import MemoryStore
@@ -77,9 +78,9 @@ def judged(store: MemoryStore, draft: Memory, session: str = "") -> Verdict:
 
 
 def accepted(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
-    """The notes without those that wait for a review: such a note does not stand for what an agent writes."""
-    origins = store.origins(notes)
-    return [note for note in notes if note.id not in origins or not origins[note.id].needs_review]
+    """The notes that may stand for what an agent writes."""
+    doubted = unaccepted(store.origins(notes))
+    return [note for note in notes if note.id not in doubted]
 
 
 def accept(store: MemoryStore, number: int) -> Memory:

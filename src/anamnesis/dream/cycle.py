@@ -34,6 +34,7 @@ from anamnesis.dream.triage import Decisions, decide, most_changes
 from anamnesis.errors import LockHeld, NoteConflict, StoreUnavailable, explained
 from anamnesis.notes import Memory
 from anamnesis.notes.authorship import is_edited_by_hand
+from anamnesis.notes.foreign import unaccepted
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.change_log import NoteChange
 from anamnesis.store.changeset import recover
@@ -196,7 +197,8 @@ class _Finder:
         valid = [each.proposal for each in open if each.seen == _seen(each.proposal, hashes)]
         valid = [each for each in valid if self._store.shared.may_tidy(_existing(each, hashes))]
         about = {each.key: _existing(each, hashes) for each in valid}
-        unreviewed = self._unreviewed(id for ids in about.values() for id in ids)
+        ids = {id for ids in about.values() for id in ids}
+        unreviewed = unaccepted(self._store.origins(self._store.whole(ids)))
         blocked = [each for each in valid if about[each.key] & unreviewed not in (set(), about[each.key])]
         valid = [each for each in valid if each not in blocked]
         live = self._live(id for each in valid for id in (*each.notes, *hidden(each)))
@@ -237,10 +239,6 @@ class _Finder:
 
     def _live(self, ids: Iterable[str]) -> dict[str, Memory]:
         return {note.id: note for note in self._store.live(dict.fromkeys(ids))}
-
-    def _unreviewed(self, ids: Iterable[str]) -> set[str]:
-        origins = self._store.origins(self._store.whole(dict.fromkeys(ids)))
-        return {id for id, origin in origins.items() if origin.is_unreviewed}
 
     def _is_by_hand(self, note_id: str) -> bool:
         """Whether an editor saved one of the latest versions of a note that this machine has seen."""

@@ -13,9 +13,9 @@ from anamnesis.dream.dream_database import REJECTED, REVIEW
 from anamnesis.dream.kinds import is_record
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory, ending_of
-from anamnesis.notes.foreign import derived
+from anamnesis.notes.foreign import awaiting, derived, unaccepted
+from anamnesis.notes.record import GLOBAL
 from anamnesis.plain import one_line
-from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import DURABLE, RULES, SOURCE, Folding
 from anamnesis.reflect.rules import by_rules, own_wording
 from anamnesis.reflect.wording import Wording, holds, wording
@@ -48,7 +48,7 @@ def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
     wanted = [*ids]
     notes = {note.id: note for note in store.live(wanted)}
     others = {id for id, each in store.shared.of(notes).items() if not each.is_own}
-    others |= {id for id, origin in store.origins(notes.values()).items() if origin.needs_review}
+    others |= {note.id for note in awaiting(notes.values(), store.origins(notes.values()))}
     return [notes[id] for id in wanted if id in notes and id not in others]
 
 
@@ -129,8 +129,8 @@ def near(store: MemoryStore, text: str, episode: Memory) -> list[Memory]:
     that the user has not accepted.
     """
     found = _near(store, text, episode)
-    origins = store.origins(found)
-    return [note for note in found if note.id not in origins or not origins[note.id].is_unreviewed]
+    doubted = unaccepted(store.origins(found))
+    return [note for note in found if note.id not in doubted]
 
 
 def _near(store: MemoryStore, text: str, episode: Memory) -> list[Memory]:

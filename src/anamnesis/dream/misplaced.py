@@ -13,7 +13,7 @@ from anamnesis.dream.references import PATH, references
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.notes import Memory
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 from anamnesis.store.projects import names_of, one_each
 
 if TYPE_CHECKING:

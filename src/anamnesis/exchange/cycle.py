@@ -17,8 +17,8 @@ from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import FOLLOWER, UNVERIFIED, Invitation, Space, Waiting
 from anamnesis.notes.acceptance import fingerprint, read_decisions, written
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import PERSONAL, check_space
-from anamnesis.project import GLOBAL
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce

@@ -17,10 +17,11 @@ from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, Elsewhere, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
+from anamnesis.notes.acceptance import Text, text_of
 from anamnesis.notes.merge import conflict_of, set_aside
 from anamnesis.notes.project_names import is_among
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
-from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets
@@ -57,6 +58,7 @@ class Decision:
     decided: list[str] = field(default_factory=list)
     author: str = ""  # another member who wrote the text that the file gets
     asides: list[str] = field(default_factory=list)  # notes that keep the other version of a conflict
+    written: dict[Text, str] = field(default_factory=dict)  # who wrote the texts of the versions
 
     def postpone(self, spaces: Iterable[str], reason: str = "") -> None:
         """Receive the versions of these spaces later."""
@@ -143,13 +145,14 @@ class Receiver:
             self.store.refresh_files([f"{_TREE}/{file.path}" for file in files], steps)
         return [each.note for each in decisions if each not in done]
 
-    def _record_authors(self, decisions: Iterable[Decision]) -> None:
+    def _record_authors(self, decisions: Sequence[Decision]) -> None:
         shared = []
         for each in decisions:
             here = next((row.space for row in each.agreed if row.is_here and row.is_live), "")
             if here and (each.author or not self._is_personal(here)):
                 shared += [Shared(note, here, each.author) for note in (each.note, *each.asides)]
         self.store.shared.record(shared)
+        self.store.shared.record_writers({text: author for each in decisions for text, author in each.written.items()})
 
     def _ask_for_authors(self, pending: Mapping[str, Mapping[str, Incoming]]) -> None:
         """Ask at once for the authors of shared notes whose last one is the user: others may have written them too."""
@@ -428,6 +431,8 @@ class Receiver:
         data = text.encode("utf-8")
         decision.title = note.title
         decision.author = self._other_author(theirs, note) or decision.author
+        if theirs.author:
+            decision.written[text_of(note)] = theirs.author
         if local is None:
             if is_purged(self.store.root, note.id):
                 decision.queued = Waiting(note.id, theirs.space, PURGED)

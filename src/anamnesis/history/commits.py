@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from anamnesis.errors import InvalidNote
 from anamnesis.history.version import Version
 from anamnesis.notes import SCOPES, TYPES, Memory, decode, parse
+from anamnesis.notes.acceptance import text_of
 from anamnesis.notes.bare import bare_note, is_bare
 from anamnesis.store.files import TREES
 from anamnesis.sync.machines import author
@@ -58,6 +60,18 @@ def committed(folder: Path, note_id: str, path: str = "") -> list[Version]:
         if there or not notes:  # else the file is not a note, or another one
             found.append(Version(at, "git", there[0] if there else None, commit.id[:_SHORT], commit.by))
     return found
+
+
+def with_writers(versions: Iterable[Version], writers: Mapping[str, str]) -> list[Version]:
+    """The versions, those of which the hub has named the writer by that user: a commit names who synced them here."""
+    return [
+        replace(each, by=writers[digest]) if each.note and (digest := digest_of(each.note)) in writers else each
+        for each in versions
+    ]
+
+
+def digest_of(note: Memory) -> str:
+    return text_of(note).digest
 
 
 def _commits(output: bytes) -> list[_Commit]:

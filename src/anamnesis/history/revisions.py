@@ -21,10 +21,11 @@ from anamnesis.bridge.mapping import fitting, note_id_of, noted, observed, says_
 from anamnesis.engram import database
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote, NoteNotFound
-from anamnesis.history.commits import committed
+from anamnesis.history.commits import committed, with_writers
 from anamnesis.history.observation import ObservationState, has_journal, states
 from anamnesis.history.version import Revision, Version, numbered
 from anamnesis.notes import Memory, check_id, decode, file_time, parse, utc_time, writable
+from anamnesis.notes.foreign import Origin
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, NoteFile, Trashed
 from anamnesis.store.ids import utcnow
@@ -52,6 +53,9 @@ def revisions(
         versions = _with_journal(store, note_id, file, versions, engram, user_home)
     if file or not _is_broken(store, note_id):
         versions.append(_present(file, versions, trash))
+    if store.has_shared:
+        versions = with_writers(versions, store.shared.writers(note_id))
+    versions = [replace(each, origin=_origin(store, each.note)) if each.note else each for each in versions]
     found = numbered(versions)
     if not found:
         hint = "`anamnesis list` shows the ids."
@@ -59,6 +63,10 @@ def revisions(
             hint += " `anamnesis bridge reconcile` makes notes of new observations."
         raise NoteNotFound(f"Nothing is known of a note {note_id}.", hint)
     return found
+
+
+def _origin(store: MemoryStore, note: Memory) -> Origin | None:
+    return store.origins_of_whole({note.id: note}).get(note.id)
 
 
 def note_of(engram: Path, given: str) -> str | None:

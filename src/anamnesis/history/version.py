@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from anamnesis.history.diffs import diff, summary, text_of
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import SOURCE as IMPORT
+from anamnesis.notes.foreign import Origin, claim_of
 
 # If several sources have the same version, the first of these is named.
 SOURCES = ("git", "now", "journal", "trash", "kept")
@@ -15,13 +16,17 @@ SOURCES = ("git", "now", "journal", "trash", "kept")
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A note's content, its time and its source. The note is None if it was deleted, or hidden by Engram."""
+    """A note's content, its time, its source and its origin. The note is None if it was deleted, or hidden by Engram.
+
+    `by` is the user of the hub who wrote it, or the machine whose sync committed it.
+    """
 
     at: str
     source: str
     note: Memory | None
     commit: str = ""
     by: str = ""
+    origin: Origin | None = None
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,10 +47,11 @@ class Revision:
     def summary(self) -> str:
         was, now = self.before.note if self.before else None, self.version.note
         changed = summary(was, now)
-        return f"{changed}, claims to be from {now.machine_id}" if now and self._is_claimed(was, now) else changed
+        return f"{changed}, {claim_of(now)}" if now and self._is_claimed(was, now) else changed
 
     def _is_claimed(self, was: Memory | None, now: Memory) -> bool:
-        """Whether this commit is of another machine than the one that the note names; imports name their program."""
+        """Whether the version is of another machine than the one that the note names, or of a member of a team, who
+        can name any; imports name their program."""
         is_new = was is None or was.machine_id != now.machine_id
         is_others = self.version.by not in ("", now.machine_id)
         return is_new and is_others and now.prov_source != IMPORT

@@ -78,6 +78,29 @@ def carry_over(db: Connection) -> None:
                 add(db, member, {text_of(note): Decision(1, place)})
 
 
+def fill_digests(db: Connection) -> None:
+    """Record the digests of the texts of all notes that supersede others."""
+    rows = db.execute(
+        """
+        SELECT DISTINCT n.space, n.id, v.text FROM anamnesis.supersessions s
+        JOIN anamnesis.notes n USING (space, id) JOIN anamnesis.versions v USING (space, id, version)
+        """
+    )
+    digests = [
+        {"space": row["space"], "id": row["id"], "digest": text_of(parse(row["text"])).digest}
+        for row in rows
+        if row["text"] is not None
+    ]
+    db.execute(
+        """
+        UPDATE anamnesis.supersessions s SET digest = r.digest
+        FROM json_to_recordset(%(rows)s::json) AS r (space bigint, id text, digest text)
+        WHERE s.space = r.space AND s.id = r.id
+        """,
+        {"rows": json.dumps(digests)},
+    )
+
+
 def _holders(db: Connection, space: int, names: list[str] | None) -> list[int]:
     """The users who have a space, all or those of some names."""
     rows = db.execute(

@@ -20,8 +20,8 @@ from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavai
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
 from anamnesis.notes.project_names import is_among
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import VERSION_RANGE
-from anamnesis.project import GLOBAL
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")

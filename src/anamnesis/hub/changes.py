@@ -16,7 +16,9 @@ from anamnesis.hub.incoming import Incoming
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.hub.versions import Version, current_versions, moment
 from anamnesis.hub.words import document
+from anamnesis.notes.acceptance import text_of
 from anamnesis.notes.marks import HELD, marks_of
+from anamnesis.notes.merge import conflict_of
 
 MOST_PULLED = 500
 # The texts of one answer, in bytes; one note may exceed it.
@@ -172,9 +174,10 @@ def _store(
     ]
     notes = {(space, each.id): _row(space, version, each) for space, version, each in new}  # the last of each
     replaced = [
-        {"space": space, "id": each.id, "superseded": id}
+        {"space": space, "id": each.id, "superseded": id, "digest": text_of(each.note).digest}
         for space, version, each in new
-        if each.note and notes[space, each.id]["version"] == version
+        # The other version of a conflict, which may be another member's text, hides nothing.
+        if each.note and notes[space, each.id]["version"] == version and not conflict_of(each.note)
         for id in each.note.superseded
     ]
     with db.pipeline():
@@ -216,8 +219,9 @@ DELETE FROM anamnesis.supersessions s USING unnest(%(spaces)s::bigint[], %(ids)s
 WHERE s.space = given.space AND s.id = given.id
 """
 _ADD_SUPERSESSIONS = """
-INSERT INTO anamnesis.supersessions (space, superseded, id)
-SELECT space, superseded, id FROM json_to_recordset(%(rows)s::json) AS r (space bigint, superseded text, id text)
+INSERT INTO anamnesis.supersessions (space, superseded, id, digest)
+SELECT space, superseded, id, digest
+FROM json_to_recordset(%(rows)s::json) AS r (space bigint, superseded text, id text, digest text)
 ON CONFLICT DO NOTHING
 """
 _MOVE_SEQUENCES = """

@@ -6,7 +6,7 @@ import hashlib
 from importlib.resources import files
 from typing import NamedTuple
 
-from anamnesis.hub.acceptances import carry_over
+from anamnesis.hub.acceptances import carry_over, fill_digests
 from anamnesis.hub.database import SERVER_ROLE, Connection, one
 from anamnesis.hub.refusal import Unavailable
 
@@ -14,6 +14,8 @@ from anamnesis.hub.refusal import Unavailable
 _LOCK = 0x616E616D
 # The step after which the decisions that earlier releases recorded in tags are carried over.
 _ACCEPTANCES = 5
+# The step after which the texts of the notes that supersede others get their digests.
+_DIGESTS = 9
 _LEAST_VERSION = 150_000
 
 
@@ -70,6 +72,8 @@ def migrate(db: Connection, upto: int | None = None) -> list[Migration]:
         db.execute(step.sql.encode())
         if step.number == _ACCEPTANCES:
             carry_over(db)
+        elif step.number == _DIGESTS:
+            fill_digests(db)
         db.execute(
             "INSERT INTO anamnesis.migrations (number, name, hash) VALUES (%(number)s, %(name)s, %(hash)s)",
             {"number": step.number, "name": step.name, "hash": step.hash},

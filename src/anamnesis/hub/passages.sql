@@ -114,9 +114,6 @@ BEGIN
     END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION anamnesis.is_superseded(of_space bigint, note text) RETURNS boolean
-LANGUAGE sql STABLE AS $$ SELECT EXISTS (SELECT FROM anamnesis.supersessions WHERE space = of_space AND superseded = note) $$;
-
 -- How close the best passage of each of these notes is, and how many passages it has. In a row without a note, how close some passages
 -- of the spaces are: what is usual there.
 CREATE FUNCTION anamnesis.compare(query text, wanted bigint[], in_spaces bigint[], ids text[])

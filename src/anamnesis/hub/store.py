@@ -19,13 +19,13 @@ from anamnesis.hub.incoming import checked_change
 from anamnesis.hub.refusal import NotAllowed
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
-from anamnesis.notes.acceptance import ACCEPTED, OWN, decision_about
-from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, origin_by
+from anamnesis.notes.acceptance import ACCEPTED, OWN, WITHDRAWN, decision_about
+from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, awaiting, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.merge import conflict_of
 from anamnesis.notes.project_names import is_among
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
-from anamnesis.project import GLOBAL
 from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.store.note_reader import Hit, hits_with_origins
@@ -41,26 +41,26 @@ _MOST_COUNTED = 10_000
 # How many notes a review reads at once.
 _PAGE = 500
 _MOST_EPISODES = 1_000
-_NOT_SUPERSEDED = """
-    NOT EXISTS (SELECT FROM anamnesis.supersessions p WHERE p.space = n.space AND p.superseded = n.id)
-"""
+_NOT_SUPERSEDED = "NOT anamnesis.is_superseded(n.space, n.id)"
 _ids = UlidMaker()
 
 
 @dataclass(frozen=True, slots=True)
 class SharedNote(Memory):
-    """A note with the space that it is in, and its version there."""
+    """A note with the space that it is in, its version there, and the user who wrote that."""
 
     space: str = ""
     version: int = 0
+    author: str = ""
 
     @classmethod
     def of(cls, row: Mapping[str, Any], space: str) -> SharedNote:
-        return cls.new(parse(row["text"]), space, row["version"])
+        return cls.new(parse(row["text"]), space, row["version"], row["author"])
 
     @classmethod
-    def new(cls, note: Memory, space: str, version: int = 0) -> SharedNote:
-        return cls(**{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=version)
+    def new(cls, note: Memory, space: str, version: int = 0, author: str = "") -> SharedNote:
+        values = {each.name: getattr(note, each.name) for each in fields(Memory)}
+        return cls(**values, space=space, version=version, author=author)
 
 
 class _NoAuthors:
@@ -145,7 +145,7 @@ class HubStore:
         reach = (100 if limit is None else limit) + offset
         rows = self.db.execute(
             """
-            SELECT space, id, version, text FROM (
+            SELECT space, id, version, text, author FROM (
                 SELECT page.space, page.id, page.version, page.updated_at
                 FROM unnest(%(spaces)s::bigint[]) AS given (space)
                 CROSS JOIN unnest(%(projects)s::text[]) AS of (project)
@@ -223,6 +223,10 @@ class HubStore:
             raise NotAllowed("This token has no scope 'write'.")
         acceptances.decide(self.db, self.caller, [note], ACCEPTED)
 
+    def withdraw(self, notes: Iterable[Memory]) -> None:
+        """Record that these notes wait for the caller again."""
+        acceptances.decide(self.db, self.caller, notes, WITHDRAWN)
+
     def _other_authors(self, notes: Iterable[SharedNote]) -> dict[tuple[int, str], str]:
         """The last other member who wrote each of the notes, and each note of which one is a copy, by space and id."""
         shared = [note for note in notes if note.space != self.caller.personal]
@@ -280,8 +284,7 @@ class HubStore:
         waiting: builtins.list[SharedNote] = []
         for skipped in count(step=_PAGE):  # what is accepted, or told anyway, is known only from the whole note
             page = self._where(condition, self._spaces(None), _PAGE, skipped)
-            origins = self.origins(page)
-            waiting += [note for note in page if note.id in origins and origins[note.id].needs_review]
+            waiting += awaiting(page, self.origins(page))
             if len(page) < _PAGE or len(waiting) >= most:
                 break
         return sorted(waiting[:most], key=lambda note: (note.updated_at, note.id), reverse=True)
@@ -310,8 +313,8 @@ class HubStore:
         """Which of these notes are superseded, and by which."""
         rows = self.db.execute(
             """
-            SELECT superseded, max(id) AS id FROM anamnesis.supersessions
-            WHERE space = ANY (%(spaces)s) AND superseded = ANY (%(ids)s) GROUP BY superseded
+            SELECT superseded, max(id) AS id FROM anamnesis.supersessions p
+            WHERE space = ANY (%(spaces)s) AND superseded = ANY (%(ids)s) AND anamnesis.hides(p) GROUP BY superseded
             """,
             {"spaces": self._spaces(None), "ids": [*ids]},
         )
@@ -402,7 +405,7 @@ class HubStore:
             raise InvalidArgument(result["refused"])
         if "conflict" in result:
             raise _conflict_of(id)
-        row = {"text": change.text or text, "version": result["version"]}
+        row = {"text": change.text or text, "version": result["version"], "author": self.caller.name}
         return SharedNote.of(row, held.name) if text is not None else SharedNote(id, "semantic", "", "")
 
     def put_all(self, notes: Iterable[SharedNote]) -> None:
@@ -420,7 +423,7 @@ class HubStore:
     ) -> builtins.list[SharedNote]:
         """The current notes of some spaces that meet a condition, the last changed first."""
         query = f"""
-            SELECT n.space, n.version, v.text FROM anamnesis.notes n
+            SELECT n.space, n.version, v.text, v.author FROM anamnesis.notes n
             JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
             WHERE n.space = ANY (%(spaces)s) AND NOT n.deleted AND {condition}
             ORDER BY n.updated_at DESC, n.space, n.id DESC LIMIT %(most)s OFFSET %(skipped)s
@@ -446,7 +449,7 @@ class HubStore:
         wanted = [*keys]
         rows = self.db.execute(
             """
-            SELECT v.space, v.id, v.version, v.text
+            SELECT v.space, v.id, v.version, v.text, v.author
             FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
             JOIN anamnesis.notes n ON n.space = given.space AND n.id = given.id AND NOT n.deleted
             JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version

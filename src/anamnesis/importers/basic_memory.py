@@ -12,7 +12,7 @@ from anamnesis.importers.foreign_record import ImportItems, Unreadable
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.markdown import file_record
 from anamnesis.importers.pipeline import Importer
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 
 # An observation is `- [category] text`, unlike a checkbox.
 _CATEGORY = re.compile(r"^[ \t]*[-*+] \[([A-Za-z][\w -]*)\] ", re.MULTILINE)

@@ -15,7 +15,7 @@ from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.pipeline import Importer
 from anamnesis.importers.rules import section_records
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 
 _TABLE = "stage1_outputs"
 _HANDBOOK = ("MEMORY.md", "memory_summary.md")

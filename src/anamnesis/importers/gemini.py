@@ -12,7 +12,7 @@ from anamnesis.importers.machine import Machine
 from anamnesis.importers.markdown import file_record
 from anamnesis.importers.pipeline import Importer
 from anamnesis.importers.rules import section_records
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 
 _FILE = "GEMINI.md"
 _ADDED = "Gemini Added Memories"

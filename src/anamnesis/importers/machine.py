@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anamnesis.project import GLOBAL, cleaned_key, find_project
+from anamnesis.notes.record import GLOBAL
+from anamnesis.project import cleaned_key, find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.projects import names_of, one_each
 

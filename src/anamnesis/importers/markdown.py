@@ -24,7 +24,7 @@ from anamnesis.importers.machine import Machine
 from anamnesis.importers.pipeline import Importer
 from anamnesis.notes import TYPES, parse
 from anamnesis.notes.bare import bare_note
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 
 _VAULTS = (
     (".config", "obsidian"),

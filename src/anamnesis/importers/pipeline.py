@@ -27,8 +27,9 @@ from anamnesis.notes.acceptance import ACCEPTED, OWN
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_foreign
 from anamnesis.notes.marks import EDITED_BY, HELD, marks_of, with_mark, with_marks
 from anamnesis.notes.merge import MergedNote, merge
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.redaction import redact, redact_all, secrets_in, without_known
-from anamnesis.project import GLOBAL, cleaned_key
+from anamnesis.project import cleaned_key
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import changed_at, utcnow
 from anamnesis.store.placing import without_secrets

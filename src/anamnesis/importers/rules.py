@@ -9,7 +9,7 @@ from anamnesis.importers.foreign_files import first_line, parts_of, sections_of,
 from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.pipeline import Importer
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "AGENT.md", "CLAUDE.local.md")
 _IN_PROJECT = (*((name,) for name in NAMES), (".claude", "CLAUDE.md"), (".github", "copilot-instructions.md"))

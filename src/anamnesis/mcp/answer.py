@@ -37,8 +37,8 @@ def note_fields(note: Memory, *, body: bool = True, explain: bool = False, origi
     """
     keys = (*KEYS, "body") if body else KEYS
     more = [name for name in _PROVENANCE if explain and getattr(note, name) != _DEFAULTS[name]]
-    space = ["space"] if hasattr(note, "space") else []  # of a hub's note
-    return {name: getattr(note, name) for name in (*space, *keys, *more)} | (origin.shown() if origin else {})
+    at_hub = [name for name in ("space", "author") if hasattr(note, name)]  # of a hub's note
+    return {name: getattr(note, name) for name in (*at_hub, *keys, *more)} | (origin.shown() if origin else {})
 
 
 def hit_fields(hit: Hit, *, explain: bool = False) -> Message:

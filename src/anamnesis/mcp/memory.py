@@ -95,7 +95,7 @@ def search_tool(store: OpenStore, filters: Mapping[str, Message] = FILTERS) -> T
         """Search memory by words and meaning, optionally scoped by project/type/scope.
 
         Read-only. Returns up to k ranked notes, each with its body and metadata (id, type, project,
-        machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
+        the machine that it names, scope, tags, timestamps). scope filters to "portable" (synced) or
         "machine-local" (this machine only). "weak" marks a note that does not clearly fit the query,
         "outdated_by" an outdated note, with the id of the newer one, "contradicts" a note that others contradict,
         "stale" a note about code that is gone. "origin" says where a note comes from that is not the user's own, and
@@ -291,11 +291,13 @@ def _changed(store: MemoryStore, id: str, given: dict[str, Any], attempts: int =
     The whole note is judged, so one that somebody else changes meanwhile is judged again.
     """
     from anamnesis.mcp.session import agent  # which the list of tools does not need
-    from anamnesis.notes.orders import held_by
+    from anamnesis.notes.orders import held_by, is_pinned_everywhere
 
     before = store.get(id)
     origin = store.origins([before]).get(id) if "project" in given else None
     after = held_by(agent(), before, replace(before, **given), was_held=origin is not None and origin.is_held)
+    if is_pinned_everywhere(after) and not is_pinned_everywhere(before):
+        store.withdraw([after])  # the user has accepted the text, but not that it comes first in all projects
     try:
         return store.update(id, expected=before, **given, extra=after.extra)
     except NoteConflict:

@@ -12,7 +12,7 @@ from anamnesis.mcp.answer import fitted, note_fields
 from anamnesis.mcp.dispatcher import Message
 from anamnesis.mcp.session import agent
 from anamnesis.notes.foreign import with_origins
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 from anamnesis.reflect.folding import Lesson, Stamp
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow

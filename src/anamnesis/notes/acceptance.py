@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from anamnesis.light import blake2b, lazy_pattern
-from anamnesis.notes.record import EVERYWHERE, Memory
+from anamnesis.notes.record import GLOBAL, Memory
 
 # In the order of caution. A text of the user's `own` needs neither a review nor a mark of its origin.
 DECISIONS = OWN, ACCEPTED, WITHDRAWN = ("own", "accepted", "withdrawn")
@@ -43,7 +43,7 @@ def text_of(note: Memory) -> Text:
     So is the same text once it is for all projects: a tool can move a note there.
     """
     text = f"{note.title.strip()}\n{note.body.strip()}".replace("\r\n", "\n")
-    if note.project == EVERYWHERE:
+    if note.project == GLOBAL:
         text += "\0everywhere"
     return Text(note.id, blake2b(text.encode("utf-8"), digest_size=_DIGEST).hexdigest())
 

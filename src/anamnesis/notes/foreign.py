@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from anamnesis.light import lazy_pattern
 from anamnesis.notes.project_names import is_among
-from anamnesis.notes.record import EVERYWHERE, Memory
+from anamnesis.notes.record import GLOBAL, Memory
 from anamnesis.plain import one_line
 
 # The tags with which earlier releases recorded a review, and a note that needs one. Any tool can set them, so now they
@@ -22,6 +22,7 @@ _LONGEST_REASON = 100
 _CONFIDENCE = 0.5
 _NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
+N = TypeVar("N", bound=Memory)
 
 
 class Origin(NamedTuple):
@@ -78,6 +79,16 @@ def with_origins(notes: Sequence[Memory], origins: Mapping[str, Origin]) -> list
     return [with_origin(note, origins.get(note.id)) for note in notes]
 
 
+def unaccepted(origins: Mapping[str, Origin]) -> frozenset[str]:
+    """The notes that the user has yet to accept: they hide no other note, and stand for none."""
+    return frozenset(id for id, origin in origins.items() if origin.is_unreviewed)
+
+
+def awaiting(notes: Iterable[N], origins: Mapping[str, Origin]) -> list[N]:
+    """Those of the notes that the review lists: not those of teammates that sessions of their project are told."""
+    return [note for note in notes if note.id in origins and origins[note.id].needs_review]
+
+
 def shown_origin(origins: Mapping[str, Origin], note: Memory) -> dict[str, Any]:
     """The keys of a note in JSON that say that it is foreign; none for the user's own."""
     return origins[note.id].shown() if note.id in origins else {}
@@ -99,10 +110,10 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 
         if space.startswith(PERSONAL):
             return Origin(f"{origin_name(author)}, another user of this memory", True, True)
-        is_held |= note.project == EVERYWHERE or not is_among(note.project, projects)
+        is_held |= note.project == GLOBAL or not is_among(note.project, projects)
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:
-        is_held |= note.project == EVERYWHERE
+        is_held |= note.project == GLOBAL
         return Origin(f"imported from {origin_name(note.machine_id)}", True, is_held, True)
     if not is_held:
         return None
@@ -112,6 +123,11 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 def accepted_origin(origin: Origin, *, is_own: bool) -> Origin | None:
     """The origin of a note that the user has accepted, or that `is_own` after all; None for an agent's."""
     return None if is_own or origin.source.startswith(_AGENT) else Origin(origin.source)
+
+
+def claim_of(note: Memory) -> str:
+    """The machine that a note names, in words: whoever writes its file can name any."""
+    return f"claims to be from {note.machine_id}"
 
 
 def as_held(note: Memory) -> Memory:

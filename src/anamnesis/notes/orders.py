@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from anamnesis.light import lazy_pattern
 from anamnesis.notes import order_words as words
 from anamnesis.notes.marks import HELD, hold, marks_of, with_mark
-from anamnesis.notes.record import EVERYWHERE, PINNED, Memory
+from anamnesis.notes.record import GLOBAL, PINNED, Memory
 from anamnesis.plain import bare_lines
 
 RUNS, CONCEALS, REVEALS = "runs downloaded code", "keeps something from the user", "touches credentials"
@@ -42,11 +42,15 @@ def is_directive(note: Memory) -> bool:
 def why_held(note: Memory) -> str:
     """Why a note of an agent has to wait for a person; "" if it need not."""
     text = f"{note.title}\n{note.body}"
-    if (reason := why_dangerous(text)) or note.project != EVERYWHERE:
+    if (reason := why_dangerous(text)) or note.project != GLOBAL:
         return reason
     if any(_ORDER.match(each) or words.ORDER.match(each) for each in _parts(_visible(text))):
         return ORDERS
-    return PINS if any(tag.lower() == PINNED for tag in note.tags) else ""
+    return PINS if is_pinned_everywhere(note) else ""
+
+
+def is_pinned_everywhere(note: Memory) -> bool:
+    return note.project == GLOBAL and any(tag.lower() == PINNED for tag in note.tags)
 
 
 def why_dangerous(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from anamnesis.notes.record import EVERYWHERE
+from anamnesis.notes.record import GLOBAL
 
 _REPEATED = re.compile("-{2,}|_{2,}")
 
@@ -22,7 +22,7 @@ def comparable(name: str) -> str:
     # Engram lowers letter by letter: no final sigma, and no second character for a dotted I.
     lower = name.lower().replace("ς", "σ").replace("i\u0307", "i").strip().rstrip("/")
     found = _REPEATED.sub(lambda run: run[0][0], lower)
-    return f"\0{found}" if found == EVERYWHERE != name else found
+    return f"\0{found}" if found == GLOBAL != name else found
 
 
 def is_among(project: str, projects: Iterable[str]) -> bool:

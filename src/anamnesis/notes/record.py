@@ -26,7 +26,7 @@ SOURCES = ("human", "session-end", "reflection", "import")
 # The longest project in UTF-8: it is a key of every index, and a hub's database refuses longer ones.
 MOST_PROJECT_BYTES = 1_000
 # The project of notes that are told in every project.
-EVERYWHERE = "global"
+GLOBAL = "global"
 # The tag of notes that come first for an agent.
 PINNED = "pinned"
 # The tag of episodes that were folded into durable notes.

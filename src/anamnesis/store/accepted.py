@@ -96,9 +96,13 @@ class Accepted:
     def _in(self, scope: str) -> Decisions:
         return read_decisions(_text(self._paths[scope]))
 
+    def stamp(self) -> Seen:
+        """What changes with the files."""
+        return tuple(size_and_mtime(path) for path in self._paths.values())
+
     def _read(self) -> Decisions:
         """The decisions of both files, read again when one of them has changed."""
-        seen = tuple(size_and_mtime(path) for path in self._paths.values())
+        seen = self.stamp()
         if seen != self._seen:
             self._decisions = read_decisions(*map(_text, self._paths.values()))
             self._seen = seen

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from anamnesis.notes import Scope, utc_time
+from anamnesis.notes import Memory, Scope, utc_time
+from anamnesis.notes.foreign import Origin
 from anamnesis.store import queries
 from anamnesis.store.files import Trashed
 from anamnesis.store.store import MemoryStore
@@ -21,23 +23,35 @@ class DeletedNote:
     scope: Scope
     path: str
     deleted_at: str
+    origin: Origin | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """JSON of it."""
+        named = {name: getattr(self, name) for name in ("id", "title", "scope", "path", "deleted_at")}
+        return named | (self.origin.shown() if self.origin else {})
 
 
 def deleted_notes(store: MemoryStore) -> list[DeletedNote]:
     """All deleted notes, the last deleted first; a note that was deleted several times is listed once per version."""
     trashed = [
-        DeletedNote(each.id, _title(store, each), each.scope, each.path, _moment(each)) for each in store.trashed()
+        DeletedNote(each.id, note.title if note else "", each.scope, each.path, _moment(each), _origin(store, note))
+        for each in store.trashed()
+        for note in (_note(store, each.path),)
     ]
     hidden = [
-        DeletedNote(id, title, scope, path, utc_time(deleted_at))
+        DeletedNote(id, title, scope, path, utc_time(deleted_at), _origin(store, _note(store, path)))
         for id, title, scope, path, deleted_at in store._catalogue.ask(queries.hidden)
     ]
     return sorted([*trashed, *hidden], key=lambda each: (each.deleted_at, each.path), reverse=True)
 
 
-def _title(store: MemoryStore, trashed: Trashed) -> str:
-    file = store._files.read(trashed.path)
-    return file.memory.title if file and file.memory else ""
+def _note(store: MemoryStore, path: str) -> Memory | None:
+    file = store._files.read(path)
+    return file.memory if file else None
+
+
+def _origin(store: MemoryStore, note: Memory | None) -> Origin | None:
+    return store.origins_of_whole({note.id: note}).get(note.id) if note else None
 
 
 def _moment(trashed: Trashed) -> str:

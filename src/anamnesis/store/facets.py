@@ -105,7 +105,10 @@ def _select(db: Connection, wanted: Filter, match: str, columns: str, grouped: s
 
 
 class Link(NamedTuple):
-    """A linked note, and the kind of the link: supersedes, is superseded by, links to or is linked from."""
+    """A linked note, and the kind of the link: supersedes, is superseded by, links to or is linked from.
+
+    A note would supersede another one if the user accepted it.
+    """
 
     id: str
     title: str
@@ -143,9 +146,11 @@ def _phrase(text: str) -> str:
 def _links(db: Connection, note_id: str, title: str, named: list[str]) -> list[Link]:
     words = " OR ".join(f"body : {phrase}" for phrase in map(_phrase, (note_id, title)) if phrase)
     rows = db.execute(
-        "SELECT m.id, m.title, 'supersedes' FROM supersessions JOIN memories AS m ON m.id = superseded_id"
+        "SELECT m.id, m.title, iif(hides(memory_id), 'supersedes', 'would supersede')"
+        " FROM supersessions JOIN memories AS m ON m.id = superseded_id"
         " WHERE memory_id = :id"
-        " UNION ALL SELECT m.id, m.title, 'is superseded by' FROM supersessions JOIN memories AS m ON m.id = memory_id"
+        " UNION ALL SELECT m.id, m.title, iif(hides(memory_id), 'is superseded by', 'would be superseded by')"
+        " FROM supersessions JOIN memories AS m ON m.id = memory_id"
         " WHERE superseded_id = :id"
         " UNION ALL SELECT id, title, 'links to' FROM memories WHERE id <> :id AND deleted_at IS NULL"
         " AND id IN (SELECT value FROM json_each(:named))"

@@ -191,14 +191,14 @@ def _use(note: Candidate) -> dict[str, float]:
 
 def selected(db: Connection, wanted: Filter) -> Numbers:
     """The numbers of the notes that a filter selects and no other note supersedes, in order."""
-    selected: dict[Filter, Numbers] = db.learned().selected
-    if wanted not in selected:
+    selected: dict[tuple[Filter, frozenset[str]], Numbers] = db.learned().selected
+    key = wanted, db.idle()
+    if key not in selected:
         notes = _numbers(db, f"SELECT m.number FROM memories AS m WHERE {wanted.sql}", wanted.values)
-        superseded = _numbers(
-            db, "SELECT number FROM memories WHERE id IN (SELECT superseded_id FROM supersessions)", {}
-        )
-        selected[wanted] = np.setdiff1d(notes, superseded, assume_unique=True) if len(superseded) else notes
-    return selected[wanted]
+        hidden = "SELECT superseded_id FROM supersessions WHERE hides(memory_id)"
+        superseded = _numbers(db, f"SELECT number FROM memories WHERE id IN ({hidden})", {})
+        selected[key] = np.setdiff1d(notes, superseded, assume_unique=True) if len(superseded) else notes
+    return selected[key]
 
 
 def _numbers(db: Connection, query: str, values: Mapping[str, Any]) -> Numbers:

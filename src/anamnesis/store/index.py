@@ -37,13 +37,20 @@ _CORRUPT, _NOT_A_DATABASE = 11, 26
 _READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
 
 T = TypeVar("T")
+FindIdle = Callable[["Connection"], frozenset[str]]
+
+
+def _none(_db: Connection) -> frozenset[str]:
+    return frozenset()
 
 
 class Index:
     """The index of one store, for any number of threads; other processes may use the same file."""
 
-    def __init__(self, path: Path, files: NoteFiles, kept: KeptVersions) -> None:
+    def __init__(self, path: Path, files: NoteFiles, kept: KeptVersions, find_idle: FindIdle | None = None) -> None:
+        """`find_idle` finds the notes that hide nothing, because the user has not accepted them."""
         self.path = path
+        self.find_idle = find_idle or _none
         self._name = str(path)
         self._files = files
         self._kept = kept
@@ -70,7 +77,7 @@ class Index:
         from anamnesis.store.private import PrivateIndex
 
         with self._opening:
-            self._private = self._private or PrivateIndex(self.path, self._files)
+            self._private = self._private or PrivateIndex(self.path, self._files, self.find_idle)
             return self._private
 
     def write(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
@@ -170,7 +177,7 @@ class Index:
 
     def _transact(self, mode: str, work: Callable[[Connection], T]) -> T:
         with self._connection() as db:
-            return transact(db, partial(self._keeping, work) if mode != _READ else work, mode)
+            return transact(db, partial(self._keeping, work) if mode != _READ else work, mode, self.find_idle)
 
     def _keeping(self, work: Callable[[Connection], T], db: Connection) -> T:
         """Run `work`, and save the versions of notes that it replaced before it is committed."""
@@ -280,7 +287,8 @@ class Index:
 
 class Learned:
     """Cached facts about the index: how many notes hold a word, and how many hold it as a part of an identifier; the
-    projects by the last parts of their names; the numbers of the notes that a filter selects; facets.
+    projects by the last parts of their names; the numbers of the notes that a filter selects; facets; the notes that
+    hide nothing.
     """
 
     def __init__(self) -> None:
@@ -288,16 +296,35 @@ class Learned:
         self.part_counts: dict[str, int] = {}
         self.selected: dict[Any, Any] = {}
         self.facets: dict[Any, Any] = {}
+        self.idle: dict[object, frozenset[str]] = {}
         self.projects: dict[str, list[str]] | None = None
 
 
 class Connection(sqlite3.Connection):
-    """A connection with the versions that its transaction replaced, and a cache that ends when the index changes."""
+    """A connection with the versions that its transaction replaced, and a cache that ends when the index changes.
+
+    In SQL, `hides(id)` says whether a note may hide those that it supersedes or outdates: `find_idle` finds those that
+    may not, at most once in each transaction.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.replaced: list[ReplacedVersion] = []  # versions of notes that the transaction replaced
         self.has_cache = True
+        self.find_idle: FindIdle = _none
+        self._idle: frozenset[str] | None = None
+        self.create_function("hides", 1, lambda note: note not in self.idle())
+
+    def begin(self, find_idle: FindIdle) -> None:
+        """Forget what belongs to the last transaction."""
+        self.replaced.clear()
+        self.find_idle, self._idle = find_idle, None
+
+    def idle(self) -> frozenset[str]:
+        """The notes that hide nothing."""
+        if self._idle is None:
+            self._idle = self.find_idle(self)
+        return self._idle
 
     _learned_at: tuple[int, int] | None = None
     _learned: Learned
@@ -336,9 +363,9 @@ def connect(path: Path, *, create: bool = False) -> Connection:
     return db
 
 
-def transact(db: Connection, work: Callable[[Connection], T], mode: str = _READ) -> T:
+def transact(db: Connection, work: Callable[[Connection], T], mode: str = _READ, find_idle: FindIdle = _none) -> T:
     """Run `work` as one transaction, which records the notes that it replaces."""
-    db.replaced.clear()
+    db.begin(find_idle)
     return machine_database.transact(db, work, partial(_begin, mode=mode))
 
 

@@ -24,14 +24,17 @@ _MARKED = f"""
         UNION SELECT value, name, memory_id FROM marks WHERE value IN given AND name = '{CONTRADICTS}'
     )
     SELECT found.id, name, value, m.updated_at AS at FROM found CROSS JOIN memories AS m ON m.id = value
-    WHERE m.deleted_at IS NULL AND {NOT_SUPERSEDED}
+    WHERE m.deleted_at IS NULL AND {NOT_SUPERSEDED} AND (name = '{CONTRADICTS}' OR hides(value))
     UNION ALL SELECT memory_id, name, value, '' FROM marks WHERE memory_id IN given AND name = '{STALE}'
     ORDER BY at DESC, value DESC
 """
 
 
 def marked(db: Connection, ids: Iterable[str]) -> dict[str, Marks]:
-    """The marks of those notes that have any, without links to missing or superseded notes."""
+    """The marks of those notes that have any, without links to missing or superseded notes.
+
+    A newer note that the user has not accepted does not outdate one.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     for id, name, value, _ in db.execute(_MARKED, {"ids": json.dumps(list(ids))}):
         found.setdefault(id, {}).setdefault(name, []).append(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from anamnesis.errors import NoteNotFound
@@ -234,13 +234,9 @@ class NoteReader:
         """The ids of the notes whose marks name one of these."""
         return self._catalogue.ask(lambda db: queries.linking(db, ids))
 
-    def outdated_ids(self, without: Collection[str] = ()) -> set[str]:
-        """The ids of the notes that a newer note outdates, not counting some; they are found, but not injected."""
-        return self._catalogue.ask(lambda db: queries.outdated_ids(db, without))
-
-    def hiders_in_doubt(self) -> builtins.list[str]:
-        """The notes that supersede or outdate others, and that were imported, are held or name a space."""
-        return self._catalogue.ask(queries.hiders_in_doubt)
+    def outdated_ids(self) -> set[str]:
+        """The ids of the notes that a newer note outdates; they are found, but not injected."""
+        return self._catalogue.ask(queries.outdated_ids)
 
     def ids_of(self, project: str, names: Sequence[str] | None = None) -> builtins.list[str]:
         """The ids of a project's notes; only of those that hold one of `names`, if given."""
@@ -256,9 +252,9 @@ class NoteReader:
         """The ids that each note supersedes, for all notes linked to these by supersessions, directly or indirectly."""
         return self._catalogue.ask(lambda db: queries.supersessions(db, ids))
 
-    def superseded_ids(self, without: Collection[str] = ()) -> set[str]:
-        """The ids of superseded notes, which search leaves out; not counting what some notes supersede."""
-        return self._catalogue.ask(lambda db: queries.superseded_ids(db, without))
+    def superseded_ids(self) -> set[str]:
+        """The ids of superseded notes, which search leaves out."""
+        return self._catalogue.ask(queries.superseded_ids)
 
     def problems(self) -> builtins.list[Problem]:
         """The files that are not notes, and duplicates, with the reasons."""

@@ -65,9 +65,10 @@ def carry_over(store: MemoryStore) -> None:
 def earlier_decisions(store: MemoryStore, notes: Iterable[Memory]) -> dict[str, str]:
     """The decisions about imports that earlier releases recorded in tags, and about members' notes in shared.db."""
     accepted = store.shared.accepted() if store.has_shared else set()
+    has_tags = store.has_earlier_tags
     found: dict[str, str] = {}
     for note in notes:
-        is_import = note.prov_source == SOURCE
+        is_import = has_tags and note.prov_source == SOURCE
         if note.id in accepted or (is_import and REVIEWED in note.tags):
             found[note.id] = ACCEPTED
         elif is_import and CLAUDE_CODE in note.tags and TO_REVIEW not in note.tags:

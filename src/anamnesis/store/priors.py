@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from anamnesis.readonly import read_only_uri
 from anamnesis.store.files import NoteFiles
-from anamnesis.store.index import SCHEMA_VERSION, Connection, transact
+from anamnesis.store.index import SCHEMA_VERSION, Connection, FindIdle, transact
 from anamnesis.store.rebuilding import create_tables
 from anamnesis.store.refresh import outdated, refresh
 
@@ -22,8 +22,9 @@ C = TypeVar("C", Connection, None)
 class PrivateIndex:
     """One connection, for one thread at a time. Nothing that is written to it reaches the disk."""
 
-    def __init__(self, path: Path, files: NoteFiles) -> None:
+    def __init__(self, path: Path, files: NoteFiles, find_idle: FindIdle) -> None:
         self._path = path
+        self._find_idle = find_idle
         self._files = files
         self._lock = threading.RLock()
         self._db: Connection | None = None
@@ -52,11 +53,11 @@ class PrivateIndex:
 
     def _transact(self, db: Connection, work: Callable[[Connection], T]) -> T:
         try:
-            return transact(db, work)
+            return transact(db, work, find_idle=self._find_idle)
         except sqlite3.Error:
             if self._is_built:
                 raise
-        return transact(self._build(), work)
+        return transact(self._build(), work, find_idle=self._find_idle)
 
     def _open(self) -> Connection:
         """index.db itself, if it is an index of this version that can be read without writing."""

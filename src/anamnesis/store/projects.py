@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes.project_names import comparable
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 

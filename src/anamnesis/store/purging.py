@@ -35,6 +35,7 @@ def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
         store.usage.forget([note_id])
         store.decisions.forget([note_id])
         store.accepted.forget([note_id])
+        store.shared.forget([note_id])
 
 
 def versions_of(store: MemoryStore, note_id: str) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
@@ -50,8 +50,8 @@ class MoreFilters(TypedDict, total=False):
     others: tuple[str, ...] | None
 
 
-# The condition for notes `m` that no other note supersedes.
-NOT_SUPERSEDED = "NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+# The condition for notes `m` that no other note supersedes; a note that the user has not accepted does not.
+NOT_SUPERSEDED = "NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id AND hides(memory_id))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,24 +372,24 @@ def linking(db: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
     return {id for (id,) in db.execute(query, {"ids": json.dumps(list(ids))})}
 
 
-def outdated_ids(db: sqlite3.Connection, without: Collection[str] = ()) -> set[str]:
-    """The notes that a newer one outdates, except for pairs that outdate each other; some newer ones do not count."""
+def outdated_ids(db: sqlite3.Connection) -> set[str]:
+    """The notes that a newer one outdates, except for pairs that outdate each other."""
     if not has_marks(db):
         return set()
     rows = db.execute(
         "WITH older (id, newer) AS (SELECT memory_id, value FROM marks WHERE name = 'updated_by'"
         " UNION SELECT value, memory_id FROM marks WHERE name = 'updates')"
         " SELECT older.id, newer FROM older CROSS JOIN memories AS m ON m.id = newer"
-        f" WHERE m.deleted_at IS NULL AND {NOT_SUPERSEDED}"
+        f" WHERE m.deleted_at IS NULL AND {NOT_SUPERSEDED} AND hides(newer)"
     )
-    pairs = {(id, newer) for id, newer in rows if newer not in without}
+    pairs = {(id, newer) for id, newer in rows}
     return {id for id, newer in pairs if (newer, id) not in pairs}
 
 
 def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
     rows = db.execute(
         "SELECT superseded_id, max(memory_id) FROM supersessions"
-        " WHERE superseded_id IN (SELECT value FROM json_each(:ids)) GROUP BY superseded_id",
+        " WHERE superseded_id IN (SELECT value FROM json_each(:ids)) AND hides(memory_id) GROUP BY superseded_id",
         {"ids": json.dumps(list(ids))},
     )
     return dict(rows.fetchall())
@@ -399,9 +399,9 @@ def supersessions(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, set[s
     """The ids that each note supersedes, for all notes linked to these by supersessions, directly or indirectly."""
     rows = db.execute(
         "WITH RECURSIVE near (id) AS (SELECT value FROM json_each(:ids)"
-        " UNION SELECT superseded_id FROM near JOIN supersessions ON memory_id = near.id"
-        " UNION SELECT memory_id FROM near JOIN supersessions ON superseded_id = near.id)"
-        " SELECT memory_id, superseded_id FROM near JOIN supersessions ON memory_id = near.id",
+        " UNION SELECT superseded_id FROM near JOIN supersessions ON memory_id = near.id WHERE hides(memory_id)"
+        " UNION SELECT memory_id FROM near JOIN supersessions ON superseded_id = near.id WHERE hides(memory_id))"
+        " SELECT memory_id, superseded_id FROM near JOIN supersessions ON memory_id = near.id WHERE hides(memory_id)",
         {"ids": json.dumps(list(ids))},
     )
     found: dict[str, set[str]] = {}
@@ -410,15 +410,17 @@ def supersessions(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, set[s
     return found
 
 
-def superseded_ids(db: sqlite3.Connection, without: Collection[str] = ()) -> set[str]:
-    rows = db.execute("SELECT superseded_id, memory_id FROM supersessions")
-    return {id for id, by in rows if by not in without}
+def superseded_ids(db: sqlite3.Connection) -> set[str]:
+    return {id for (id,) in db.execute("SELECT superseded_id FROM supersessions WHERE hides(memory_id)")}
 
 
-def hiders_in_doubt(db: sqlite3.Connection) -> list[str]:
-    rows = db.execute(
-        "SELECT id FROM memories AS m WHERE id IN (SELECT memory_id FROM supersessions UNION"
-        " SELECT memory_id FROM marks WHERE name = 'updates') AND (prov_source = 'import' OR rest LIKE '%space: %'"
-        " OR EXISTS (SELECT 1 FROM marks WHERE memory_id = m.id AND name = 'held'))"
+def hiders_in_doubt(db: sqlite3.Connection, others: Iterable[str]) -> list[Memory]:
+    """The notes that supersede or outdate others, and that were imported, are held, name a space or are `others`."""
+    return _whole_notes(
+        db,
+        "m.id IN (SELECT memory_id FROM supersessions UNION SELECT memory_id FROM marks WHERE name = 'updates'"
+        " UNION SELECT value FROM marks WHERE name = 'updated_by') AND (m.prov_source = 'import'"
+        " OR m.rest LIKE '%space: %' OR m.id IN (SELECT value FROM json_each(:others))"
+        " OR EXISTS (SELECT 1 FROM marks WHERE memory_id = m.id AND name = 'held'))",
+        {"others": json.dumps([*others])},
     )
-    return [id for (id,) in rows]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.notes import Memory
-from anamnesis.project import GLOBAL
+from anamnesis.notes.record import GLOBAL
 from anamnesis.recall.pruning import any_of, rarest_first
 from anamnesis.recall.query import telling_words
 from anamnesis.store.projects import by_any_name

@@ -10,6 +10,14 @@ CREATE TABLE IF NOT EXISTS shared (
     is_accepted INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
+-- Who wrote a text of a note, as the hub says: the digest is of its title and body, as in accepted.txt.
+CREATE TABLE IF NOT EXISTS writers (
+    note   TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    author TEXT NOT NULL,
+    PRIMARY KEY (note, digest)
+) WITHOUT ROWID;
+
 -- The shared spaces that the user may only read, or was removed from.
 CREATE TABLE IF NOT EXISTS closed (
     space TEXT NOT NULL PRIMARY KEY

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from anamnesis.notes.acceptance import Text
 from anamnesis.notes.project_names import is_among
 from anamnesis.readonly import read_only_uri
 from anamnesis.store.machine_database import MachineDatabase, schema_version
@@ -47,7 +48,7 @@ class SharedNotes(MachineDatabase):
     """The shared.db of a store."""
 
     schema = Path(__file__).with_name("shared.sql")
-    version = 2
+    version = 3
     holds = "The record of shared notes"
 
     def __init__(self, root: Path) -> None:
@@ -70,6 +71,21 @@ class SharedNotes(MachineDatabase):
             f" CASE WHEN excluded.author = '' AND author != '{UNKNOWN}' THEN author ELSE excluded.author END"
         )
         self._execute(query, rows)
+
+    def record_writers(self, texts: Mapping[Text, str]) -> None:
+        """Save who wrote these texts."""
+        query = "INSERT OR REPLACE INTO writers (note, digest, author) VALUES (?, ?, ?)"
+        self._execute(query, [(*text, author) for text, author in texts.items()])
+
+    def writers(self, *notes: str) -> dict[str, str]:
+        """Who wrote the texts of these notes, by their digests."""
+        query = "SELECT digest, author FROM writers WHERE note IN (SELECT value FROM json_each(:notes))"
+        return dict(self.read(lambda db: db.execute(query, {"notes": json.dumps(notes)}).fetchall()) or ())
+
+    def forget(self, notes: Collection[str]) -> None:
+        """Forget the writers of purged notes."""
+        if self.path.exists():
+            self._execute("DELETE FROM writers WHERE note = ?", [(note,) for note in notes])
 
     def doubt(self, notes: Collection[str]) -> None:
         """Record that the authors of the present texts of these notes are unknown, if they are shared and were the

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.notes import Memory
 from anamnesis.notes.project_names import is_among
+from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import is_shared, space_of, with_space
-from anamnesis.project import GLOBAL
 
 if TYPE_CHECKING:
     from anamnesis.store.store import MemoryStore

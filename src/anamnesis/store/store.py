@@ -13,15 +13,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from anamnesis.config import DEFAULT_VERSIONS
+from anamnesis.disk import size_and_mtime
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, check_readable, validate
-from anamnesis.notes.foreign import SOURCE, Origin
+from anamnesis.notes.foreign import SOURCE, Origin, unaccepted
 from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.change_log import ChangeLog, Written
 from anamnesis.store.files import ACCEPTED, TREES, NoteFile, NoteFiles, Trashed, note_path
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
-from anamnesis.store.index import Index
+from anamnesis.store.index import Connection, Index
 from anamnesis.store.kept import KeptVersions
 from anamnesis.store.note_reader import Hit, NoteReader, hits_with_origins
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
@@ -44,8 +45,11 @@ DREAMS, PENDING = "dreams", "pending.json"
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
-# The decisions about machine-local notes, which are first written when those of earlier releases have been read.
+# The decisions about machine-local notes, which are first written when those of earlier releases have been read. Until
+# then, the file is empty in a home that no earlier release has used.
 CARRIED_OVER = f"{TREES['machine-local']}/{ACCEPTED}"
+# One of these is in every home that a release has used: a copy or a clone of the notes alone has none.
+_EARLIER = ("index.db", "kept.db", "usage.db")
 
 
 class SavedNotes(NamedTuple):
@@ -69,7 +73,7 @@ class MemoryStore(NoteReader):
         self.db_path = self.root / "index.db"
         self.kept = KeptVersions(self.root, versions)
         self._files = NoteFiles(self.root, self.kept, only_to_read=only_to_read)
-        self._index = Index(self.db_path, self._files, self.kept)
+        self._index = Index(self.db_path, self._files, self.kept, self._find_idle)
         # `on_refresh` is called after a check of the folders and after a read that found notes changed, `on_change`
         # after each operation that changed notes, with what it wrote if nothing else changed. Both run in the thread
         # of the operation, after it and outside of the store's lock, and not for their own changes; their errors
@@ -80,6 +84,8 @@ class MemoryStore(NoteReader):
         self.log = ChangeLog(self._index, self._catalogue.refresh_folders)
         self.ranking = Ranking(self._index, self.log, self._catalogue.ask, lambda: self.usage, self.root / "vectors.db")
         self._ids = UlidMaker()
+        if self.has_earlier_tags and not any(map(os.path.exists, map(self.root.joinpath, _EARLIER))):
+            self._ignore_tags(only_to_read)
         self._catalogue.refresh_folders()
         if not only_to_read and os.path.exists(f"{self.root}/{DREAMS}/{PENDING}"):
             self._recover()
@@ -108,6 +114,13 @@ class MemoryStore(NoteReader):
 
         with contextlib.suppress(StoreUnavailable, NoteConflict), self._catalogue.alone(0.0):
             changeset.recover(self)
+
+    def _ignore_tags(self, only_to_read: bool) -> None:
+        """Record that no earlier release has used this home: the tags of notes from elsewhere accept nothing here."""
+        if not only_to_read or self.root.is_dir():
+            with contextlib.suppress(OSError):
+                self.local_dir.mkdir(mode=0o700, exist_ok=True)
+                (self.root / CARRIED_OVER).touch(mode=0o600)
 
     def _carry_over(self) -> None:
         """Record what was accepted in an earlier release, unless another process is writing: then the next one does."""
@@ -146,7 +159,13 @@ class MemoryStore(NoteReader):
     @property
     def has_carried_over(self) -> bool:
         """Whether what earlier releases recorded in tags about acceptance has been read, for the only time."""
-        return os.path.exists(f"{self.root}/{CARRIED_OVER}")
+        seen = size_and_mtime(f"{self.root}/{CARRIED_OVER}")
+        return bool(seen and seen[0])
+
+    @property
+    def has_earlier_tags(self) -> bool:
+        """Whether an earlier release may have recorded acceptances of this user in the tags of notes."""
+        return not os.path.exists(f"{self.root}/{CARRIED_OVER}")
 
     @cached_property
     def accepted(self) -> Accepted:
@@ -176,6 +195,34 @@ class MemoryStore(NoteReader):
         given = [*notes]
         origins = self.origins(given)
         self.accepted.decide([note for note in given if note.id in origins], decision)
+        self._notify(True, False, None)  # an accepted note hides those that it supersedes
+
+    def withdraw(self, notes: Iterable[Memory]) -> None:
+        """Record that these notes wait for the user again."""
+        from anamnesis.notes.acceptance import WITHDRAWN  # rarely needed
+
+        self.accepted.decide(notes, WITHDRAWN)
+        self._notify(True, False, None)
+
+    def hiders_in_doubt(self) -> builtins.list[Memory]:
+        """The notes that supersede or outdate others, and whose texts count once the user has accepted them."""
+        return self._catalogue.ask(self._hiders_in_doubt)
+
+    def decided_at(self) -> object:
+        """What changes with what the user has accepted, and with what is known of the authors of notes."""
+        shared = f"{self.root}/shared.db"
+        return self.accepted.stamp(), size_and_mtime(shared), size_and_mtime(f"{shared}-wal")
+
+    def _hiders_in_doubt(self, db: Connection) -> builtins.list[Memory]:
+        return queries.hiders_in_doubt(db, self.shared.by_others() if self.has_shared else ())
+
+    def _find_idle(self, db: Connection) -> frozenset[str]:
+        """The notes that hide nothing, because the user has not accepted them."""
+        known, decided = db.learned().idle, self.decided_at()
+        if decided not in known:
+            notes = {note.id: note for note in self._hiders_in_doubt(db)}
+            known[decided] = unaccepted(self.origins_of_whole(notes))
+        return known[decided]
 
     def _hits(self, asked: Question) -> builtins.list[Hit]:
         return hits_with_origins(super()._hits(asked), self.origins)

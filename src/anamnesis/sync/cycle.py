@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from anamnesis.git import GitFailed
-from anamnesis.store.files import digest
+from anamnesis.store.files import ACCEPTED, digest
 from anamnesis.store.shared_notes import SharedNotes
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import purged_ids
@@ -126,6 +126,8 @@ class Cycle:
         self.is_trusted = True
         status = self.repository.status() if self.only is None else FileStatus(self.only, [])
         self.only = None  # later rounds compare all files
+        if ACCEPTED in status.changed and self._restore_decisions():
+            status.changed.remove(ACCEPTED)
         if not status.changed:
             return True
         is_complete = self.repository.stage_files(status.changed)
@@ -139,6 +141,13 @@ class Cycle:
         if marked:
             self._undo_markers(marked, before)
         return is_complete
+
+    def _restore_decisions(self) -> bool:
+        """Write the file of what the user has accepted again, if somebody has deleted it; whether it has."""
+        blob = self.repository.line("rev-parse", "--verify", "--quiet", f"{self.head}:{ACCEPTED}")
+        if not blob or (self.repository.folder / ACCEPTED).exists():
+            return False
+        return not self._apply([Difference(ACCEPTED, None, Blob("100644", blob))])
 
     def _move(self, commit: str) -> None:
         """Make a new commit of the files the head."""
@@ -215,11 +224,11 @@ class Cycle:
         purged = purged_ids(self.repository.folder.parent)
         changes = self.repository.differences(self.head, theirs) if base == self.head else []
         if base == self.head and not (purged and self._has_purged(changes, purged)):
-            wanted = [each for each in changes if not each.is_blocking]
+            wanted = [each for each in changes if not each.is_refused]
             commit = theirs
             if wanted == changes:
                 self.repository.stage(changes)
-            else:  # a file that blocks a note type's folder is not checked out, and other machines do not get it
+            else:  # what is refused is not checked out, and other machines do not get it
                 commit = self.repository.commit_changes(wanted, [theirs], self._message())
         else:
             commit, wanted = self._merge(base, theirs, purged)
@@ -257,7 +266,7 @@ class Cycle:
         It has neither files of theirs that block a note type's folder nor notes that were purged here.
         """
         ours_changed = self.repository.differences(base, self.head) if base != self.head else []
-        theirs_changed = [each for each in self.repository.differences(base, theirs) if not each.is_blocking]
+        theirs_changed = [each for each in self.repository.differences(base, theirs) if not each.is_refused]
         files = [each for each in (*ours_changed, *theirs_changed) if each.is_file]
         contents = self.repository.contents(blob for each in files for blob in (each.before, each.after))
         result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents), purged)

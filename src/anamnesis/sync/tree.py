@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-from anamnesis.store.files import is_type_folder, without_shapeless
+from anamnesis.store.files import ACCEPTED, is_type_folder, without_shapeless
 
 _GITLINK = "160000"
 # Paths that no repository may make us write: git's own folder in all its spellings, and ways out of the folder.
@@ -42,6 +42,7 @@ class Difference:
         return not any(blob and blob.mode == _GITLINK for blob in (self.before, self.after))
 
     @property
-    def is_blocking(self) -> bool:
-        """Whether it brings a file, a link or a repository with the name of a note type's folder."""
-        return self.after is not None and is_type_folder(self.path)
+    def is_refused(self) -> bool:
+        """Whether it brings a file, a link or a repository with the name of a note type's folder, or removes what the
+        user has accepted: these lines are only added to."""
+        return is_type_folder(self.path) if self.after else self.path == ACCEPTED

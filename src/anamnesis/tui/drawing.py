@@ -13,7 +13,7 @@ from textual.content import Content, Span
 
 from anamnesis.age import age, brief_age
 from anamnesis.notes import PINNED, Memory
-from anamnesis.notes.foreign import origin_of
+from anamnesis.notes.foreign import claim_of, origin_of
 from anamnesis.notes.links import LINK
 from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plain import one_line, plain
@@ -99,7 +99,7 @@ def note(memory: Memory, query: str = "") -> Content:
 
 def facts(memory: Memory) -> list[Content]:
     """The metadata of a note."""
-    origin = f"{memory.prov_source} on {memory.machine_id}"
+    origin = f"{memory.prov_source}, {claim_of(memory)}"
     parts = [memory.type, memory.project, memory.scope, age(memory.updated_at), origin]
     found = [line(" · ".join(parts), MUTED)]
     if memory.tags:

@@ -62,7 +62,8 @@ class History(Listing):
             shown = drawing.diff(each.diff)
         origin = " ".join(word for word in (each.version.source, each.version.commit, each.version.by) if word)
         moment = f"{each.version.at[:19].replace('T', ' ')} UTC"
-        text = drawing.lines([drawing.line(f"{moment} · {origin}", drawing.MUTED), Content(), shown])
+        foreign = [drawing.line(each.version.origin.sentence, "$warning")] if each.version.origin else []
+        text = drawing.lines([drawing.line(f"{moment} · {origin}", drawing.MUTED), *foreign, Content(), shown])
         pane.show(text, f"{each.number} {self._is_beside}")
 
     def on_resize(self) -> None:

@@ -39,10 +39,11 @@ class ReviewQueue(NamedTuple):
 
 
 def review_queue(store: MemoryStore) -> ReviewQueue:
-    """Read everything that waits for a person."""
-    foreign = review.waiting(store)
+    """Read everything that waits for a person; of a note that waits and is a version of a conflict, the conflict."""
+    conflicts = {each.other.id: (each, compare(store, each)) for each in list_conflicts(store)}
+    foreign = [note for note in review.waiting(store) if note.id not in conflicts]
     return ReviewQueue(
-        {each.other.id: (each, compare(store.memory_dir, each)) for each in list_conflicts(store)},
+        conflicts,
         {
             each.proposal.key: (each, [_diff(store, note) for note in each.proposal.after])
             for each in reviewing.listed(store, date.today())
@@ -186,6 +187,8 @@ def _rows(found: ReviewQueue) -> Iterable[tuple[str, Content]]:
 def _conflict(conflict: Conflict, compared: ConflictComparison, room: int) -> Content:
     """Both versions side by side."""
     title = drawing.line((conflict.note or conflict.other).title, "bold")
+    if compared.origin:
+        title = Content.assemble(title, (f"  {compared.origin.brief}", "$warning"))
     heads = (f"this · {compared.this or 'a machine'}", f"other · {compared.other or 'a machine'}")
     rows = beside(text_of(conflict.note), text_of(conflict.other))
     return drawing.lines([title, Content(), drawing.beside(rows, room, heads)])

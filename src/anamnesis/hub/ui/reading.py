@@ -109,6 +109,7 @@ def history(visit: Visit) -> Data:
         "id": id,
         "space": held.name,
         "title": found.title if found else id,
+        **(shown_origin(visit.store.origins([found]), found) if found else {}),
         "versions": listed,
         "may_write": not visit.caller.refusal(held, "writer"),
     }

@@ -10,7 +10,8 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.eval.report import estimate_tokens
 from anamnesis.inject import render_inject, render_recall, select_inject, select_recall, why_injected
 from anamnesis.notes import Memory
-from anamnesis.project import GLOBAL, find_project
+from anamnesis.notes.record import GLOBAL
+from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.timeline import recently_received
 from anamnesis.web.lanes import Lane

@@ -72,7 +72,12 @@ def _read(site: Site, request: PageRequest) -> Data:
         raise InvalidArgument(f"{around[:80]!r} is not a node.", "Give note:ID, tag:NAME or project:NAME.")
     title = graph.nodes[around]["label"] if around in graph.nodes else ""
     more = len(found) > _MOST
-    return {"around": around, "kind": kind, "title": title, "page": page, "more": more, **graph.as_dict(around)}
+    drawn = graph.as_dict(around)
+    origins = store.origins(store.whole(each["key"][5:] for each in drawn["nodes"] if each["kind"] == "note"))
+    for each in drawn["nodes"]:
+        if each["kind"] == "note" and (origin := origins.get(each["key"][5:])):
+            each |= origin.shown() | {"label": f"{each['label']} ({origin.brief})"}
+    return {"around": around, "kind": kind, "title": title, "page": page, "more": more, **drawn}
 
 
 def _place(graph: _Graph, note: Memory) -> str:

@@ -92,9 +92,11 @@ def _history(site: Site, request: PageRequest) -> Data:
     revisions = site.vault.history(note_id)
     if not revisions:
         raise NoteNotFound(f"No note has the id {note_id}.", "The list of notes shows the ids.")
+    last = next((each.version for each in reversed(revisions) if each.version.note), None)
     return {
         "id": note_id,
-        "title": next((each.version.note.title for each in reversed(revisions) if each.version.note), note_id),
+        "title": last.note.title if last and last.note else note_id,
+        **(last.origin.shown() if last and last.origin else {}),
         "revisions": [
             {
                 "number": each.number,
@@ -105,6 +107,7 @@ def _history(site: Site, request: PageRequest) -> Data:
                 "summary": each.summary,
                 "diff": each.diff,
                 "beside": beside(each.before.text if each.before else "", each.version.text),
+                **(each.version.origin.shown() if each.version.origin else {}),
             }
             for each in reversed(revisions)
         ],

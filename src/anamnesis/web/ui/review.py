@@ -49,7 +49,7 @@ def _read(site: Site, request: PageRequest) -> Data:
 
 
 def _versions(store: MemoryStore, conflict: Conflict) -> Data:
-    compared = compare(store.memory_dir, conflict)
+    compared = compare(store, conflict)
     this, other = text_of(conflict.note), text_of(without_conflict_tag(conflict.other))
     return {
         "other_id": conflict.other.id,
@@ -57,6 +57,7 @@ def _versions(store: MemoryStore, conflict: Conflict) -> Data:
         "other": {"by": compared.other, "text": other},
         "diff": compared.diff,
         "beside": beside(this, other),
+        **(compared.origin.shown() if compared.origin else {}),
     }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from anamnesis.config import change_config, read_config, setting
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.setting import ResolvedSetting
@@ -23,7 +21,7 @@ def _projects(site: Site, _request: PageRequest) -> Data:
 
 
 def _trash(site: Site, _request: PageRequest) -> Data:
-    return {"notes": [asdict(each) for each in deleted_notes(site.vault.notes)]}
+    return {"notes": [each.shown() for each in deleted_notes(site.vault.notes)]}
 
 
 def _health(site: Site, _request: PageRequest) -> Data:
