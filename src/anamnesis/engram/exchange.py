@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, replace
 
 from anamnesis.engram import VERSION, normal, observations, projects, prompts, sessions, topics
 from anamnesis.engram.clean import Clean, cleaned
@@ -12,12 +13,21 @@ from anamnesis.engram.database import Refused, reading, refusal, writing
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Export, ImportResult, Observation, Prompt, Session
 from anamnesis.engram.strings import trim_space, valid
+from anamnesis.plural import counted, listed
 
 
-def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean = list) -> Export:
+def export(
+    db: sqlite3.Connection,
+    project: str | None = None,
+    *,
+    clean: Clean = list,
+    left_out: Callable[[str], object] = lambda _: None,
+) -> Export:
     """All sessions, observations (also deleted ones) and prompts; or those of a project, with their sessions.
 
-    Every text is cleaned, because an export leaves this machine.
+    An export leaves this machine, so every text is cleaned, and machine-local observations are left out: an import
+    would make them portable. So are the sessions that have no other observations, with their prompts. `left_out` gets
+    the counts in words.
     """
     of_project = used = "TRUE"
     if project is not None:
@@ -29,6 +39,7 @@ def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean =
     values = {"project": valid(project or "")}
     with reading(db):
         (now,) = db.execute("SELECT datetime('now')").fetchone()
+        local, secluded = _machine_local(db)
         found = (
             db.execute(f"SELECT {sessions.COLUMNS} FROM sessions WHERE {used} ORDER BY started_at, rowid", values),
             db.execute(f"SELECT {observations.COLUMNS} FROM observations WHERE {of_project} ORDER BY id", values),
@@ -41,7 +52,33 @@ def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean =
             observations=tuple(Observation(*row) for row in found[1]),
             prompts=tuple(Prompt(*row) for row in found[2]),
         )
-    return cleaned(everything, clean)
+    portable = replace(
+        everything,
+        sessions=tuple(each for each in everything.sessions if each.id not in secluded),
+        observations=tuple(each for each in everything.observations if each.id not in local),
+        prompts=tuple(each for each in everything.prompts if each.session_id not in secluded),
+    )
+    if portable != everything:
+        left_out(_difference(everything, portable))
+    return cleaned(portable, clean)
+
+
+def _machine_local(db: sqlite3.Connection) -> tuple[set[int], set[str]]:
+    """The observations whose notes are machine-local, and the sessions that have no others."""
+    if not observations.is_bridged(db):
+        return set(), set()
+    is_local = observations.having_line("scope: machine-local")
+    twins = f"SELECT observation_id FROM anamnesis_twins WHERE {is_local}"
+    local = {id for (id,) in db.execute(twins)}
+    only = f"SELECT session_id FROM observations GROUP BY session_id HAVING min(id IN ({twins}))"
+    return local, {id for (id,) in db.execute(only)} if local else set()
+
+
+def _difference(everything: Export, portable: Export) -> str:
+    """How many rows of each kind an export lacks, in words."""
+    kinds = ("observations", "sessions", "prompts")
+    counts = {kind: len(getattr(everything, kind)) - len(getattr(portable, kind)) for kind in kinds}
+    return listed(counted(count, kind.removesuffix("s")) for kind, count in counts.items() if count)
 
 
 def import_(db: sqlite3.Connection, data: Export, origin: str = "unknown", *, strict: bool = False) -> ImportResult:

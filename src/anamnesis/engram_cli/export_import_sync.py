@@ -20,7 +20,7 @@ _EXPORT = "engram-export.json"
 def run_export(arguments: list[str], settings: Settings) -> None:
     file = arguments[0] if arguments else _EXPORT
     with open_engram.opened(settings) as db:
-        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing)
+        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing, left_out=warn_of_left_out)
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
@@ -75,8 +75,14 @@ def run_sync(arguments: list[str], settings: Settings) -> None:
             project = None if "--all" in given.switches else _project(given, settings.home)
             subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"
             print_out(f"Exporting {subject}...\n")
-            written = chunks.export(db, folder, settings.user, project, _warn, clean=cleaning.outgoing)
+            written = chunks.export(
+                db, folder, settings.user, project, _warn, clean=cleaning.outgoing, left_out=warn_of_left_out
+            )
             _print_exported(written, project)
+
+
+def warn_of_left_out(counts: str) -> None:
+    print_err(f"Left out, as machine-local: {counts}.")
 
 
 def _warn(reason: str) -> None:
