@@ -109,6 +109,10 @@ def test_an_import_over_http_is_in_the_notes(daemon: Daemon) -> None:
         each["sync_id"] = "obs-0123456789abcdef"
         each["title"] = "Imported"
     assert post(daemon, "/import", **exported)["observations_imported"] == 1
+    for each in exported["observations"]:
+        each["title"] = "Never seen"
+    reply = daemon.ask("POST", "/import", json.dumps(exported))
+    assert (json.loads(reply.body)["observations_imported"], reply.headers["x-anamnesis-skipped"]) == (0, "1")
     with MemoryStore(daemon.home) as store:
         assert {note.title for note in store.search("carry")} == {"Exported", "Imported"}
 

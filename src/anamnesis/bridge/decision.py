@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from anamnesis.bridge.journal import UNKNOWN, Twin
-from anamnesis.bridge.mapping import fingerprint
+from anamnesis.bridge.mapping import fingerprint, is_copy, settled
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, parse
@@ -48,7 +48,50 @@ class Translation:
 
 
 def decide(pair: Pair, as_: Translation) -> Outcome:
-    """If one side changed, it wins. If both did, they are merged, and nothing is lost."""
+    """If one side changed, it wins. If both did, they are merged, and nothing is lost.
+
+    Fields that do not fit the note, as after an edit by hand, are changed on both sides.
+    """
+    outcome = _decided(pair, as_)
+    if outcome.note is None or outcome.row is None:
+        return outcome
+    note = settled(outcome.note, lambda: parse(pair.twin.front) if pair.twin else None)
+    return outcome if note is outcome.note else replace(outcome, note=note, row=as_.row(note, outcome.row))
+
+
+def with_one_row_a_topic(decided: Sequence[tuple[Pair, Outcome]]) -> list[tuple[Pair, Outcome]]:
+    """These with each topic key of a project at one live row: that which Engram revises next, the last updated one.
+
+    One that comes back or is a copy gives way to those that were there.
+    """
+    claims: dict[tuple[str | None, ...], list[tuple[Pair, Outcome]]] = {}
+    for pair, outcome in decided:
+        row, note = outcome.row, outcome.note
+        if row and note and row.topic_key and not row.deleted_at:
+            claims.setdefault((row.topic_key, row.project, row.scope, note.project), []).append((pair, outcome))
+    losing: set[str] = set()
+    for claiming in claims.values():
+        if len(claiming) > 1:
+            winner, _ = max(sorted(claiming, key=lambda claim: claim[0].note_id), key=_claim)
+            losing |= {pair.note_id for pair, _ in claiming} - {winner.note_id}
+    return [(pair, _without_topic(outcome) if pair.note_id in losing else outcome) for pair, outcome in decided]
+
+
+def _claim(claim: tuple[Pair, Outcome]) -> tuple[bool, str, bool]:
+    pair, outcome = claim
+    comes_back = bool(pair.row and pair.row.deleted_at)
+    gives_way = comes_back or bool(pair.note and is_copy(pair.note))
+    return not gives_way, outcome.row.updated_at if outcome.row else "", pair.row is not None
+
+
+def _without_topic(outcome: Outcome) -> Outcome:
+    note, row = outcome.note, outcome.row
+    if note:
+        note = replace(note, engram={name: value for name, value in note.engram.items() if name != "topic_key"})
+    return replace(outcome, note=note, row=row and replace(row, topic_key=None))
+
+
+def _decided(pair: Pair, as_: Translation) -> Outcome:
     is_note_as_agreed = pair.twin is not None and pair.note_hash == pair.twin.note_hash
     is_row_as_agreed = pair.twin is not None and pair.row and fingerprint(pair.row) == pair.twin.row_hash
     if is_note_as_agreed and is_row_as_agreed:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from anamnesis.engram import projects
+from anamnesis.engram import projects, topics
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.record import Observation, Origin
 from anamnesis.engram.sessions import default_session
@@ -22,6 +22,7 @@ from anamnesis.notes import (
     Memory,
     MemoryType,
     derived_id,
+    ending_of,
     has_time,
     moment_of,
     number_of,
@@ -110,6 +111,46 @@ def same_bits_id(sync_id: str) -> str:
     """The ULID of a sync id's 128 bits, whatever its time; "" if it has another form."""
     own = _OWN_SYNC_ID.fullmatch(sync_id)
     return ulid_of(int(own[1], 16)) if own else ""
+
+
+def owns(note_id: str, sync_id: str) -> bool:
+    """Whether a note of this id is that of an observation with this sync id: of several notes with one, only one is."""
+    return bool(sync_id.strip()) and (
+        sync_id == sync_id_of(note_id)
+        or note_id == same_bits_id(sync_id)
+        or ending_of(note_id) == ending_of(derived_id("", sync_id))
+    )
+
+
+def is_copy(note: Memory) -> bool:
+    """Whether a note has the sync id of another one: its file was copied, or its id was changed by hand."""
+    given = note.engram.get("sync_id")
+    return isinstance(given, str) and not owns(note.id, given)
+
+
+def settled(note: Memory, before: Callable[[], Memory | None]) -> Memory:
+    """A note whose fields of `engram` fit it: a sync id that it owns, a key in Engram's form, a type of its own type.
+
+    Of two types that do not fit, that of `engram` wins, unless it is the one `before`.
+    """
+    engram = dict(note.engram)
+    type = note.type
+    if is_copy(note):
+        former = before()
+        del engram["sync_id"]
+        if former and not is_copy(former) and "sync_id" in former.engram:
+            engram["sync_id"] = former.engram["sync_id"]
+    if isinstance(key := engram.get("topic_key"), str):
+        engram["topic_key"] = topics.normalise(key)
+        if not engram["topic_key"]:
+            del engram["topic_key"]
+    if isinstance(kind := engram.get("type"), str) and note_type(kind) != type:
+        former = before()
+        if former and former.engram.get("type") == kind:
+            del engram["type"]
+        else:
+            type = note_type(kind)
+    return note if (type, engram) == (note.type, note.engram) else replace(note, type=type, engram=engram)
 
 
 def observed(note: Memory, over: Observation | None = None, clean: Clean = all_writable) -> Observation:
@@ -245,6 +286,8 @@ def _is_current(name: str, value: object, note: Memory) -> bool:
         return name in _NULLABLE and (name != "project" or note.project == GLOBAL)
     if not isinstance(value, str):
         return False
+    if name == "sync_id":
+        return owns(note.id, value)
     if name == "type":
         return note_type(value) == note.type
     if name == "title":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -11,7 +12,9 @@ from anamnesis.age import age
 from anamnesis.cli.naming import resolve_note
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.notes import as_dict
+from anamnesis.errors import InvalidNote
+from anamnesis.notes import as_dict, parse
+from anamnesis.store import MemoryStore
 from anamnesis.store.deleted import DeletedNote, deleted_notes
 
 
@@ -30,19 +33,32 @@ def command(note_id: str | None, as_json: bool) -> None:
     """
     with open_store() as store:
         if note_id:
-            note = store.restore(resolve_note(store, note_id, live=False, deleted=True).id)
+            found_id = resolve_note(store, note_id, live=False, deleted=True).id
+            topic = _topic(store, found_id)
+            note = store.restore(found_id)
         else:
             found = deleted_notes(store)
     if note_id and as_json:
         print_json(as_dict(note))
     elif note_id:
         click.echo(f"Restored: {note.id} ({in_a_line(note.title)})")
+        if topic and "topic_key" not in note.engram:  # the bridge has removed it
+            click.echo(f"Another note has its topic key {in_a_line(topic)} and keeps it.", err=True)
     elif as_json:
         print_json([asdict(each) for each in found])
     elif on_terminal():
         _draw(found)
     else:
         print_lines([(each.id, each.deleted_at, each.path, each.title) for each in found])
+
+
+def _topic(store: MemoryStore, note_id: str) -> str:
+    """The topic key in Engram of a deleted note."""
+    for each in deleted_notes(store):
+        if each.id == note_id:
+            with contextlib.suppress(OSError, UnicodeError, InvalidNote):
+                return str(parse((store.root / each.path).read_text("utf-8")).engram.get("topic_key") or "")
+    return ""
 
 
 def _draw(found: Sequence[DeletedNote]) -> None:

@@ -65,6 +65,8 @@ class ImportedChunks:
     observations: int = 0
     prompts: int = 0
     unreadable: list[str] = field(default_factory=list)
+    older: list[Observation] = field(default_factory=list)
+    """Skipped observations that say something else than newer or deleted ones here."""
 
 
 def status(db: sqlite3.Connection, folder: Path) -> Status:
@@ -152,7 +154,8 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = list, strict
             chunk = cleaned(read, clean)
             with writing(db):
                 [origin] = clean([str(entry.get("created_by") or "")])
-                counts = exchange.import_(db, _complete(db, chunk), origin, strict=strict)
+                complete = _complete(db, chunk)
+                counts = exchange.import_(db, complete, origin, strict=strict, skipped=result.older.append)
                 _record(db, id)
         except (RefusedPath, ValueError, Refused) as error:
             result.unreadable.append(f"chunk {id}: {error}")

@@ -15,7 +15,7 @@ from anamnesis.engram import normal, projects, topics
 from anamnesis.engram.database import Connection, NotFound, refusal, writing
 from anamnesis.engram.record import Observation
 from anamnesis.engram.strings import byte_length, valid
-from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observation
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observations
 from anamnesis.erasure import overwriting
 
 DEFAULT_RECENT = 20
@@ -27,6 +27,8 @@ COLUMNS = (
 # The time of a change: never before the row's own times, also after the clock was set back.
 _CHANGED_AT = "max(datetime('now'), ifnull(datetime(created_at), ''), ifnull(datetime(updated_at), ''))"
 _DEDUPE_WINDOW = "-15 minutes"
+# The scope of a note that stays on this machine, as its front matter has it.
+MACHINE_LOCAL = "scope: machine-local"
 # The tag of a note that was folded into durable ones, as its front matter has it.
 _REFLECTED = "- reflected"
 
@@ -148,7 +150,7 @@ def delete(db: sqlite3.Connection, id: int, hard: bool = False, *, strict: bool 
         if hard:
             db.execute("DELETE FROM observations WHERE id = :id", {"id": id})
             if not strict:
-                withdraw_observation(db, sync_id or "")
+                withdraw_observations(db, [sync_id or ""])
         else:
             db.execute(
                 f"UPDATE observations SET deleted_at = :now, updated_at = {_CHANGED_AT} WHERE id = :id",

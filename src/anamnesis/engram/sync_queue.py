@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,11 +83,12 @@ def enqueue_deletion(db: sqlite3.Connection, sync_id: str, deleted_at: str, *, h
     _enqueue(db, [_mutation("observation", sync_id, payload, None, "delete")])
 
 
-def withdraw_observation(db: sqlite3.Connection, sync_id: str) -> None:
-    """Delete an observation's upserts with their texts from the queue. Its deletion stays."""
+def withdraw_observations(db: sqlite3.Connection, sync_ids: Iterable[str]) -> None:
+    """Delete observations' upserts with their texts from the queue. Their deletions stay."""
     db.execute(
-        "DELETE FROM sync_mutations WHERE entity = 'observation' AND op = 'upsert' AND entity_key = :key",
-        {"key": valid(sync_id)},
+        "DELETE FROM sync_mutations WHERE entity = 'observation' AND op = 'upsert'"
+        " AND entity_key IN (SELECT value FROM json_each(:keys))",
+        {"keys": json.dumps([*map(valid, sync_ids)])},
     )
 
 
