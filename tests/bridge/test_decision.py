@@ -87,7 +87,7 @@ def test_an_observation_that_changed_alone_is_told_by_the_note_also_if_its_clock
     assert outcome.aside is None
 
 
-@pytest.mark.parametrize("changes", [{"title": "Other"}, {"body": "other"}, {"project": "x/y"}, {"engram": {}}])
+@pytest.mark.parametrize("changes", [{"title": "Other"}, {"body": "other"}, {"project": "x/y"}])
 def test_a_note_that_changed_alone_is_told_by_the_observation_also_within_the_same_second(
     changes: dict[str, Any],
 ) -> None:
@@ -97,6 +97,13 @@ def test_a_note_that_changed_alone_is_told_by_the_observation_also_within_the_sa
     assert outcome.row != ROW
     assert outcome.row
     assert outcome.row.id == ROW.id
+
+
+def test_a_note_without_the_fields_of_engram_keeps_its_identity_there_and_no_more() -> None:
+    outcome = decide(agreed(replace(NOTE, engram={})), AS)
+    assert outcome.note and outcome.row
+    assert outcome.note.engram == {"sync_id": ROW.sync_id}
+    assert (outcome.row.sync_id, outcome.row.topic_key, outcome.row.type) == (ROW.sync_id, None, "semantic")
 
 
 def test_tags_of_a_note_change_nothing_in_the_observation() -> None:

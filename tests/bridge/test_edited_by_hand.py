@@ -10,6 +10,8 @@ from tests.bridge.memory import Two
 
 from anamnesis.engram import chunks, exchange, observations
 from anamnesis.engram.observations import NewObservation
+from anamnesis.history.restoring import restore
+from anamnesis.history.revisions import revisions
 from anamnesis.notes import Memory, parse, render
 
 TOPIC = "decision/cart"
@@ -111,6 +113,19 @@ def test_a_topic_key_written_by_hand_is_found_by_the_next_upsert(two: Two) -> No
     assert two.row(id).topic_key == note(two, "Title").engram["topic_key"] == "decision/my-cart"
     again = observations.add(two.db, NewObservation("s1", "Title", "new", topic_key="Decision/My Cart"))
     assert (again.id, again.outcome) == (id, "revised")
+
+
+def test_an_older_version_that_is_restored_is_the_same_observation_elsewhere(two: Two) -> None:
+    id = two.add(content="one")
+    two.agree()
+    sync_id = two.row(id).sync_id
+    observations.update(two.db, id, {"content": "two"})
+    two.agree()
+    versions = revisions(two.store, note(two, "Title").id, two.path)
+    restore(two.store, versions, 1)
+    two.agree()
+    assert [(row.content, row.sync_id) for row in two.rows()] == [("one", sync_id)]
+    assert note(two, "Title").engram["sync_id"] == sync_id
 
 
 @pytest.mark.parametrize("is_deleted_in_engram", [True, False])

@@ -55,7 +55,7 @@ def decide(pair: Pair, as_: Translation) -> Outcome:
     outcome = _decided(pair, as_)
     if outcome.note is None or outcome.row is None:
         return outcome
-    note = settled(outcome.note, lambda: parse(pair.twin.front) if pair.twin else None)
+    note = settled(outcome.note, pair.twin.front if pair.twin else "")
     return outcome if note is outcome.note else replace(outcome, note=note, row=as_.row(note, outcome.row))
 
 

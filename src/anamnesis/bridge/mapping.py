@@ -26,6 +26,7 @@ from anamnesis.notes import (
     has_time,
     moment_of,
     number_of,
+    parse,
     ulid,
     ulid_of,
     utc_time,
@@ -41,6 +42,7 @@ _NO_TITLE = "Untitled"
 _CLIENT = "a client of Engram"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
 _LATEST_TIME = ulid(1 << 42, 0)  # in 2109
+_SYNC_ID_LINE = "\n  sync_id: "
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
 
 # The types that Engram and its agents give observations. Any other is semantic, and a note's own type is unchanged.
@@ -128,25 +130,23 @@ def is_copy(note: Memory) -> bool:
     return isinstance(given, str) and not owns(note.id, given)
 
 
-def settled(note: Memory, before: Callable[[], Memory | None]) -> Memory:
+def settled(note: Memory, front: str = "") -> Memory:
     """A note whose fields of `engram` fit it: a sync id that it owns, a key in Engram's form, a type of its own type.
 
-    Of two types that do not fit, that of `engram` wins, unless it is the one `before`.
+    It keeps the sync id of the `front` matter of the last agreement. Of two types that do not fit, that of `engram`
+    wins, unless it has not changed since.
     """
-    engram = dict(note.engram)
-    type = note.type
+    engram, type = dict(note.engram), note.type
     if is_copy(note):
-        former = before()
         del engram["sync_id"]
-        if former and not is_copy(former) and "sync_id" in former.engram:
-            engram["sync_id"] = former.engram["sync_id"]
-    if isinstance(key := engram.get("topic_key"), str):
+    if "sync_id" not in engram and _SYNC_ID_LINE in front and not is_copy(former := parse(front)):
+        engram["sync_id"] = former.engram["sync_id"]
+    if isinstance(key := engram.get("topic_key"), str) and not topics.normalise(key):
+        del engram["topic_key"]
+    elif isinstance(key, str):
         engram["topic_key"] = topics.normalise(key)
-        if not engram["topic_key"]:
-            del engram["topic_key"]
     if isinstance(kind := engram.get("type"), str) and note_type(kind) != type:
-        former = before()
-        if former and former.engram.get("type") == kind:
+        if front and parse(front).engram.get("type") == kind:
             del engram["type"]
         else:
             type = note_type(kind)
