@@ -11,7 +11,7 @@ from pathlib import Path
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridge import Bridge
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import fitting, note_id_of, observed
+from anamnesis.bridge.mapping import fitting, note_id_of, note_type, observed, owns
 from anamnesis.engram import observations
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
@@ -82,6 +82,14 @@ def assert_twins(store: MemoryStore, db: sqlite3.Connection, unreadable: Collect
         else:
             assert bool(row.deleted_at) == note.is_hidden, (note, row)
             assert observed(note, row, fitting) == row
+            assert owns(note_id, row.sync_id), (note, row)
+            assert note_type(str(note.engram.get("type", note.type))) == note.type, note
+    topics = [
+        (row.topic_key, row.project, row.scope, notes[numbers[row.id]].project)
+        for row in rows.values()
+        if row.topic_key and not row.deleted_at and numbers.get(row.id) in notes
+    ]
+    assert len(topics) == len({*topics}), topics
     for row in rows.values():
         note_id = numbers.get(row.id, "")
         own = note_id or note_id_of(row.sync_id, row.created_at)

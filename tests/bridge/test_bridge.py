@@ -275,7 +275,10 @@ def test_a_machine_local_note_is_not_queued_for_the_cloud_until_it_is_portable(t
     two.agree()
     observations.update(two.db, next(row.id for row in two.rows() if row.title == "Diary"), {"content": "egret"})
     two.agree()
-    projects.migrate(two.db, "", "elsewhere")
+    two.add("Other", "of another project", project="other")
+    two.store.update(note.id, project="elsewhere")
+    two.agree()
+    assert projects.migrate(two.db, "other", "elsewhere").migrated
     two.agree()
     assert [text for text in queued() if "Diary" in text] == []
     assert any("Public" in text for text in queued())

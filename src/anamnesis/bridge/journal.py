@@ -14,10 +14,11 @@ from typing import Any
 from anamnesis.engram import schema
 from anamnesis.engram.database import writing
 from anamnesis.engram.normal import content_hash
-from anamnesis.engram.observations import COLUMNS, MACHINE_LOCAL
+from anamnesis.engram.observations import COLUMNS
 from anamnesis.engram.record import Observation, Origin
 from anamnesis.engram.strings import valid
 from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observations
+from anamnesis.engram.twins import MACHINE_LOCAL
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
 # The bridge's name in the change log of the notes.

@@ -13,6 +13,7 @@ from anamnesis.engram.database import Refused, reading, refusal, writing
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Export, ImportResult, Observation, Prompt, Session
 from anamnesis.engram.strings import trim_space, valid
+from anamnesis.engram.twins import machine_local
 from anamnesis.plural import counted, listed
 
 
@@ -65,10 +66,7 @@ def export(
 
 def _machine_local(db: sqlite3.Connection) -> tuple[set[int], set[str]]:
     """The observations whose notes are machine-local, and the sessions that have no others."""
-    if not observations.is_bridged(db):
-        return set(), set()
-    is_local = observations.having_line(observations.MACHINE_LOCAL)
-    twins = f"SELECT observation_id FROM anamnesis_twins WHERE {is_local}"
+    twins = machine_local(db)
     local = {id for (id,) in db.execute(twins)}
     only = f"SELECT session_id FROM observations GROUP BY session_id HAVING min(id IN ({twins}))"
     return local, {id for (id,) in db.execute(only)} if local else set()

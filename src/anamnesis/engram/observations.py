@@ -16,6 +16,7 @@ from anamnesis.engram.database import Connection, NotFound, refusal, writing
 from anamnesis.engram.record import Observation
 from anamnesis.engram.strings import byte_length, valid
 from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observations
+from anamnesis.engram.twins import having_line, is_bridged
 from anamnesis.erasure import overwriting
 
 DEFAULT_RECENT = 20
@@ -27,8 +28,6 @@ COLUMNS = (
 # The time of a change: never before the row's own times, also after the clock was set back.
 _CHANGED_AT = "max(datetime('now'), ifnull(datetime(created_at), ''), ifnull(datetime(updated_at), ''))"
 _DEDUPE_WINDOW = "-15 minutes"
-# The scope of a note that stays on this machine, as its front matter has it.
-MACHINE_LOCAL = "scope: machine-local"
 # The tag of a note that was folded into durable ones, as its front matter has it.
 _REFLECTED = "- reflected"
 
@@ -179,16 +178,6 @@ def recent(
         {"project": name, "scope": normal.scope(scope), "limit": limit if limit > 0 else DEFAULT_RECENT},
     )
     return [Observation(*row) for row in rows]
-
-
-def is_bridged(db: sqlite3.Connection) -> bool:
-    """Whether observations have notes."""
-    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins'").fetchone() is not None
-
-
-def having_line(line: str) -> str:
-    """The SQL condition that the note of an observation has this line in its front matter."""
-    return f"instr(replace(front, char(13), ''), char(10) || '{line}' || char(10))"
 
 
 def new_sync_id(prefix: str) -> str:
