@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from tests.cli.command import Command
 
 
@@ -34,9 +35,16 @@ def test_a_moved_type_is_that_of_both_sides(anamnesis: Command) -> None:
     assert "decision" not in file_of(anamnesis, "Title").read_text()
 
 
-def test_a_restored_note_says_that_its_topic_key_belongs_to_another(anamnesis: Command) -> None:
+@pytest.mark.parametrize("is_deleted_in_engram", [True, False])
+def test_a_restored_note_says_that_its_topic_key_belongs_to_another(
+    anamnesis: Command, is_deleted_in_engram: bool
+) -> None:
     id = save(anamnesis, "Old", "--topic", "a/b")
-    anamnesis("delete", id, "--yes")
+    if is_deleted_in_engram:
+        with closing(sqlite3.connect(anamnesis.home / "engram.db")) as db, db:
+            db.execute("UPDATE observations SET deleted_at = datetime('now')")
+    else:
+        anamnesis("delete", id, "--yes")
     save(anamnesis, "New", "--topic", "a/b")
     done = anamnesis("restore", id)
     assert done.out.startswith(f"Restored: {id}")

@@ -35,14 +35,14 @@ def command(note_id: str | None, as_json: bool) -> None:
         if note_id:
             found_id = resolve_note(store, note_id, live=False, deleted=True).id
             topic = _topic(store, found_id)
-            note = store.restore(found_id)
+            note = store.get(store.restore(found_id).id)  # the bridge may have changed it
         else:
             found = deleted_notes(store)
     if note_id and as_json:
         print_json(as_dict(note))
     elif note_id:
         click.echo(f"Restored: {note.id} ({in_a_line(note.title)})")
-        if topic and "topic_key" not in note.engram:  # the bridge has removed it
+        if topic and "topic_key" not in note.engram:
             click.echo(f"Another note has its topic key {in_a_line(topic)} and keeps it.", err=True)
     elif as_json:
         print_json([asdict(each) for each in found])
