@@ -84,12 +84,6 @@ def assert_twins(store: MemoryStore, db: sqlite3.Connection, unreadable: Collect
             assert observed(note, row, fitting) == row
             assert owns(note_id, row.sync_id), (note, row)
             assert note_type(str(note.engram.get("type", note.type))) == note.type, note
-    topics = [
-        (row.topic_key, row.project, row.scope, notes[numbers[row.id]].project)
-        for row in rows.values()
-        if row.topic_key and not row.deleted_at and numbers.get(row.id) in notes
-    ]
-    assert len(topics) == len({*topics}), topics
     for row in rows.values():
         note_id = numbers.get(row.id, "")
         own = note_id or note_id_of(row.sync_id, row.created_at)

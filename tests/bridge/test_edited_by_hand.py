@@ -13,6 +13,7 @@ from anamnesis.engram.observations import NewObservation
 from anamnesis.history.restoring import restore
 from anamnesis.history.revisions import revisions
 from anamnesis.notes import Memory, parse, render
+from anamnesis.store.shared_notes import Shared
 
 TOPIC = "decision/cart"
 
@@ -156,6 +157,23 @@ def test_of_two_machines_notes_of_one_topic_the_one_updated_last_keeps_it_on_bot
         two.store.put(Memory(id, "semantic", id, id, created_at=time, updated_at=time, engram={"topic_key": TOPIC}))
         two.agree()
     assert [row.title for row in two.rows() if row.topic_key] == ["newer"]
+
+
+def test_notes_of_other_members_are_not_changed(two: Two) -> None:
+    two.add("Mine", "mine", topic_key=TOPIC)
+    two.agree()
+    two.store.put(Memory("bobs", "semantic", "Bob's", "b", engram={"topic_key": TOPIC, "type": "bugfix"}))
+    two.store.put(Memory("also", "semantic", "Also", "b", engram={"topic_key": "Decision/My Cart", "sync_id": "x"}))
+    two.store.shared.record([Shared("bobs", "team", "bob"), Shared("also", "team", "bob")])
+    before = {note.id: note for note in two.notes()}
+    two.store.refresh()
+    two.bridge.reconcile()
+    assert {note.id: note for note in two.notes()} == before
+    assert {row.title: (row.topic_key, row.type) for row in two.rows()} == {
+        "Mine": (TOPIC, ""),
+        "Bob's": (TOPIC, "bugfix"),
+        "Also": ("decision/my-cart", "semantic"),
+    }
 
 
 def test_notes_of_two_projects_with_one_name_keep_their_topics(two: Two) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import journal
-from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, with_one_row_a_topic
+from anamnesis.bridge.decision import Outcome, Pair, Translation, claims_topic, decide, with_one_row_a_topic
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, noted, observed
@@ -110,11 +110,14 @@ class Reconciliation:
             pairs, stuck = pairs_of(self._db, self._store, rows, notes, given.files if given else {})
             seen = journal.last_change(self._db) if any(map(_number, pairs)) else 0
             origins = journal.origins(self._db, [pair.row.id for pair in pairs if pair.row])
+        shared = self._store.shared.of(pair.note_id for pair in pairs) if self._store.has_shared else {}
+        others = {id for id, each in shared.items() if not each.is_own}
+        pairs = [replace(pair, is_of_others=pair.note_id in others) for pair in pairs] if others else pairs
         changes = self._decide(pairs, origins, [*rows], seen)
-        claiming = [outcome.row for _, outcome in changes.decided if outcome.row and outcome.row.topic_key]
+        claiming = [outcome.row for pair, outcome in changes.decided if outcome.row and claims_topic(pair, outcome)]
         known = {*rows, *(pair.row.id for pair in pairs if pair.row)}
-        if claiming and (others := journal.of_same_topics(self._db, claiming) - known):
-            return self.decided([*rows, *others], notes, given)  # one of them may have to give its topic key up
+        if claiming and (rivals := journal.of_same_topics(self._db, claiming) - known):
+            return self.decided([*rows, *rivals], notes, given)  # one of them may have to give its topic key up
         changes.decided = with_one_row_a_topic(changes.decided)
         changes.stuck = {*stuck} - {*rows}
         changes.learn(given)
