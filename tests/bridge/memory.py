@@ -129,7 +129,8 @@ def texts_in(root: Path, path: Path) -> bytes:
     """Everything that is kept anywhere, but for what was deleted for good: notes, trash, observations, revisions."""
     with contextlib.closing(connect(path)) as db:
         gone = purged_in(db)
-        kept = [data for data in files_in(root).values() if not any(f"\nid: {id}\n".encode() in data for id in gone)]
+        lines = [f"\nid: {id}\n".encode() for name in gone for id in (name, f"'{name}'")]  # quoted if all are digits
+        kept = [data for data in files_in(root).values() if not any(line in data for line in lines)]
         for table in ("observations", "anamnesis_revisions"):
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
                 id = "id" if table == "observations" else "observation_id"
