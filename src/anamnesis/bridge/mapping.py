@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -115,12 +116,13 @@ def same_bits_id(sync_id: str) -> str:
     return ulid_of(int(own[1], 16)) if own else ""
 
 
+@lru_cache(maxsize=1024)  # asked several times of each note that is reconciled
 def owns(note_id: str, sync_id: str) -> bool:
     """Whether a note of this id is that of an observation with this sync id: of several notes with one, only one is."""
     return bool(sync_id.strip()) and (
-        sync_id == sync_id_of(note_id)
+        ending_of(note_id) == ending_of(derived_id("", sync_id))
         or note_id == same_bits_id(sync_id)
-        or ending_of(note_id) == ending_of(derived_id("", sync_id))
+        or sync_id == sync_id_of(note_id)
     )
 
 
@@ -141,10 +143,10 @@ def settled(note: Memory, front: str = "") -> Memory:
         del engram["sync_id"]
     if "sync_id" not in engram and _SYNC_ID_LINE in front and not is_copy(former := parse(front)):
         engram["sync_id"] = former.engram["sync_id"]
-    if isinstance(key := engram.get("topic_key"), str) and not topics.normalise(key):
-        del engram["topic_key"]
-    elif isinstance(key, str):
+    if isinstance(key := engram.get("topic_key"), str):
         engram["topic_key"] = topics.normalise(key)
+        if not engram["topic_key"]:
+            del engram["topic_key"]
     if isinstance(kind := engram.get("type"), str) and note_type(kind) != type:
         if front and parse(front).engram.get("type") == kind:
             del engram["type"]
