@@ -61,7 +61,7 @@ def decide(pair: Pair, as_: Translation) -> Outcome:
     note = settled(outcome.note, pair.twin.front if pair.twin else "")
     if note is outcome.note:
         return outcome
-    return replace(outcome, note=outcome.note if pair.is_of_others else note, row=as_.row(note, outcome.row))
+    return replace(outcome, note=outcome.note if pair.is_of_others else note, row=as_.row(note, pair.row))
 
 
 def claims_topic(pair: Pair, outcome: Outcome) -> bool:
