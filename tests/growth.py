@@ -16,8 +16,8 @@ Input = TypeVar("Input")
 STEPS = (4_000, 16_000, 62_000, 250_000, 1_000_000)
 _LINEAR_GROWTH = 4.0
 _MOST_GROWTH = 9.0
-# A faster call cannot be measured at this step; if it is quadratic, the next step shows it.
-_MEASURABLE_SECONDS = 0.04
+# What a faster call takes says nothing; if it is quadratic, the next step shows it.
+_MEASURABLE_SECONDS = 0.0025
 _TURNS = 3
 # Linear, but it remembers each repetition: megabytes of memory, which the system hands out slowly.
 _REFERENCE = re.compile(r"(?:(?:and|but)\s+)+")
@@ -30,27 +30,30 @@ def superlinear(call: Callable[[Input], object], make: Callable[[int], Input], l
     before = 0.0
     for size in (step for step in STEPS if step <= largest):
         elapsed = seconds(call, make(size))
-        if _is_growth(before, elapsed):
-            # Where the reference needs new memory, only the next step tells quadratic work from it.
-            found = _excess(call, make, size) or _excess(call, make, size * 4)
-            if found:
-                return found
+        if _is_growth(before, elapsed, _MOST_GROWTH) and (found := _excess(call, make, size)):
+            return found
         before = elapsed
     return ""
 
 
-def _is_growth(before: float, elapsed: float, most: float = _MOST_GROWTH) -> bool:
-    return elapsed > max(_MEASURABLE_SECONDS, most * max(before, _MEASURABLE_SECONDS / 4))
+def _is_growth(before: float, elapsed: float, most: float) -> bool:
+    return elapsed > most * max(before, _MEASURABLE_SECONDS)
 
 
 def _excess(call: Callable[[Input], object], make: Callable[[int], Input], size: int) -> str:
-    """A message if from a quarter of this size the time grows more than that of the reference; "" otherwise."""
-    small, large = make(size // 4), make(size)
-    turns = [(seconds(call, small), seconds(call, large), reference(size // 4), reference(size)) for _ in range(_TURNS)]
+    """A message if from a sixteenth of this size the time grows more than that of the reference; "" otherwise.
+
+    Linear work takes 16 times as long and quadratic work 256 times, far beyond what it costs that memory is new or does
+    not fit a cache.
+    """
+    sizes = size // 16, size
+    small, large = map(make, sizes)
+    turns = [(seconds(call, small), seconds(call, large), *map(reference, sizes)) for _ in range(_TURNS)]
     before, elapsed, linear_before, linear = map(min, zip(*turns, strict=True))
-    if not _is_growth(before, elapsed, _MOST_GROWTH * max(1.0, linear / linear_before / _LINEAR_GROWTH)):
+    excused = max(1.0, linear / linear_before / _LINEAR_GROWTH**2)
+    if not _is_growth(before, elapsed, _MOST_GROWTH**2 * excused):
         return ""
-    return f"{size:,} characters took {elapsed:.3f} s, a quarter of them {before:.3f} s"
+    return f"{size:,} characters took {elapsed:.3f} s, a sixteenth of them {before:.3f} s"
 
 
 def is_long_for_a_few(call: Callable[[Input], object], given: Input) -> bool:

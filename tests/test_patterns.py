@@ -178,7 +178,7 @@ def slow_inputs(named: Named) -> str:
     for run in runs(named):
         timed = [(_screened(run, make), number, make) for number, make in enumerate(worst_inputs(named.pattern))]
         for screened, _, make in sorted(timed, reverse=True)[:_MEASURED_WHOLE]:
-            slow = "a few characters took long" if screened == math.inf else superlinear(run, make)
+            slow = "a few characters took long" if screened == math.inf else superlinear(run, make, largest=62_000)
             if slow:
                 return f"{slow}: {make(60)!r}"
     return ""

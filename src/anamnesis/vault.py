@@ -204,13 +204,15 @@ class Vault:
         return self._safely(lambda _: recall(self.notes, db, query, filters), default=[])
 
     def marked(self, db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = False) -> list[Row]:
-        """The rows as clients of Engram get them: those of foreign notes say so. It opens neither index nor bridge.
+        """The rows as clients of Engram get them: those of foreign notes and of conflicts say so. It opens no index.
 
         `unasked` leaves out those that no new session gets before the user's review.
         """
-        from anamnesis.bridge.foreign import as_marked, notes_of
+        from anamnesis.bridge.foreign import as_marked, as_other_version, notes_of, other_versions
 
         notes = notes_of(db, rows)
+        originals = other_versions(db, notes)
+        rows = [as_other_version(row, originals[row.id]) if row.id in originals else row for row in rows]
         origins = self.notes.origins_of_whole({note.id: note for note in notes.values()})
         if not origins:
             return [*rows]

@@ -90,6 +90,16 @@ def test_what_is_weak_or_not_judged_is_not_shown_to_clients_who_expect_all_words
     assert titles(vault, db) == []
 
 
+def test_a_topic_key_that_no_memory_has_finds_nothing(vault: Vault, db: sqlite3.Connection) -> None:
+    assert vault.recall(db, "kubernetes", ALL)
+    for key in ("kubernetes/kubectl", " bug/kubernetes-fix "):
+        assert vault.recall(db, key, ALL) == []
+        response = search(
+            EngramRequest(Request("GET", "/search", f"q={key.strip()}&limit=50"), recall=vault.recall), db
+        )
+        assert (response.body, response.headers) == (b"null\n", ())
+
+
 def test_words_alone_are_no_reason_to_fall_back(vault: Vault, db: sqlite3.Connection) -> None:
     vault.notes.ranking.ranker = lambda _: None
     assert vault.recall(db, "kubectl unheard", ALL) == []

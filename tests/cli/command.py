@@ -50,7 +50,7 @@ class Command:
 
     def __call__(self, *arguments: str, stdin: str | bytes = b"", **variables: str) -> Done:
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        code, out, err = forking.run((MAIN, *arguments), given, self.folder, self._environment(variables))
+        code, out, err = forking.run((MAIN, *arguments), given, self.folder, self.environment(variables))
         return Done(code, out.decode(), err.decode())
 
     def on_terminal(self, *arguments: str, typed: str = "", **variables: str) -> str:
@@ -63,7 +63,7 @@ class Command:
             stdout=terminal,
             stderr=terminal,
             cwd=self.folder,
-            env=self._environment({"COLUMNS": "100", "LINES": "40", "TERM": "xterm-256color", **variables}),
+            env=self.environment({"COLUMNS": "100", "LINES": "40", "TERM": "xterm-256color", **variables}),
         )
         os.close(terminal)
         shown = b""
@@ -76,7 +76,7 @@ class Command:
         process.wait(timeout=60)
         return shown.decode().replace("\r\n", "\n")
 
-    def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         merged = {**self.variables, **variables}
         return {name: value for name, value in merged.items() if value}
 

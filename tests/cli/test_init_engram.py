@@ -27,6 +27,7 @@ from anamnesis.store import MemoryStore
 
 SAMPLE = Path(__file__).parents[1] / "engram/golden/sample/engram.db"
 LIVE = 46
+TRIGGERS = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'anamnesis%'"
 
 
 class EngramUser(User):
@@ -87,7 +88,8 @@ def test_one_command_adopts_engram_and_one_gives_it_back(user: EngramUser) -> No
     assert f"Database:     {user.database}" in said.stdout.decode()
     gone = user.command("uninstall")
     assert gone.code == 0
-    up_to_date, left = gone.err.splitlines()
+    up_to_date, triggers, left = gone.err.splitlines()
+    assert triggers.startswith(f"anamnesis: Our triggers are removed from {user.database}; writing with anamnesis adds")
     assert up_to_date == f"anamnesis: {user.database} is up to date; Engram can use it."
     assert left.startswith(f"anamnesis: Left: {user.store} ({LIVE} notes, the settings and ")
     assert user.settings() == before
@@ -136,6 +138,8 @@ def test_a_dry_run_shows_the_changes_and_makes_none(user: EngramUser, option: st
     changed = user.settings()
     planned = user.command("uninstall", option, "--json").json
     assert planned["engram"] is None
+    assert f"Would remove our triggers from {user.database}.\n" in user.command("uninstall", option).err
+    assert user.query(TRIGGERS) > 0
     assert len(planned["changes"]) == 6
     assert user.settings() == changed
 
@@ -231,8 +235,45 @@ def test_engrams_memory_has_the_latest_notes_when_it_is_given_back(user: EngramU
     with MemoryStore(user.store) as apart:
         apart.write(type="semantic", title="Written apart", body="No bridge was there.", project="shop")
     told = user.command("uninstall", "--json").json
-    assert told["engram"] == {"database": str(user.database), "is_current": True}
+    assert told["engram"] == {"database": str(user.database), "is_current": True, "is_recording": False}
     assert user.query("SELECT count(*) FROM observations WHERE title = 'Written apart'") == 1
+
+
+def test_after_an_uninstall_nothing_keeps_what_engram_replaces_and_deletes(user: EngramUser) -> None:
+    user.command("init", "--all")
+    with closing(sqlite3.connect(user.database)) as db, db:
+        db.execute("UPDATE observations SET content = 'seen by the triggers' WHERE id = 1")
+    assert "1 replaced or deleted version stays in it; --everything" in user.command("uninstall", "--yes").err
+    live = "SELECT id FROM observations WHERE deleted_at IS NULL LIMIT 1 OFFSET"
+    first, second, third = (user.query(f"{live} {place}") for place in (1, 2, 3))
+    with closing(sqlite3.connect(user.database)) as db, db:  # as Engram's own program does
+        db.execute("UPDATE observations SET content = 'replaced' WHERE id = ?", (first,))
+        db.execute("UPDATE observations SET deleted_at = datetime('now') WHERE id = ?", (second,))
+        db.execute("DELETE FROM observations WHERE id = ?", (third,))
+    assert user.query("SELECT count(*) FROM anamnesis_revisions") == 1
+    assert user.query("SELECT count(*) FROM anamnesis_changes") == 0
+    user.command("init", "--all")  # another time, it finds what was changed meanwhile
+    with MemoryStore(user.store) as store:
+        assert store.count() == LIVE - 2
+        assert "replaced" in [note.body for note in store.list()]
+    user.command("uninstall", "--everything", "--yes")
+    assert user.query("SELECT count(*) FROM sqlite_master WHERE name LIKE 'anamnesis%'") == 0
+    assert b"seen by the triggers" in user.database.read_bytes()
+    assert b"anamnesis_revisions" not in user.database.read_bytes()
+    assert user.query("SELECT count(*) FROM observations WHERE deleted_at IS NULL") == LIVE - 2
+
+
+def test_triggers_are_removed_also_after_the_bridge_was_turned_off(
+    user: EngramUser,
+) -> None:
+    user.command("init", "--all")
+    off = {"ANAMNESIS_BRIDGE": "off"}
+    assert user.query(TRIGGERS) > 0
+    assert "Our triggers are removed from" in user.command("uninstall", **off).err
+    assert user.query(TRIGGERS) == 0
+    shutil.copy(SAMPLE, user.database)
+    assert str(user.database) not in user.command("uninstall", **off).err
+    assert user.query(TRIGGERS) == 0
 
 
 def test_a_daemon_of_ours_that_would_be_in_the_way_of_engrams_is_named(user: EngramUser) -> None:
@@ -240,7 +281,10 @@ def test_a_daemon_of_ours_that_would_be_in_the_way_of_engrams_is_named(user: Eng
     url = user.command("daemon", "--background", "--port", "0").out.split()[0]
     told = user.command("init", "--all", "--json", ENGRAM_PORT=url.rpartition(":")[2]).json
     gone = user.command("uninstall")
+    assert user.query(TRIGGERS) > 0
+    assert "goes on keeping what Engram changes and deletes, for the daemon: `anamnesis daemon stop`" in gone.err
     assert user.command("daemon", "stop").code == 0
+    assert user.command("uninstall").code == user.query(TRIGGERS) == 0
     assert told["engram"]["remarks"] == []
     assert f"The daemon still serves {url} for Anamnesis; `anamnesis daemon stop` stops it.\n" in gone.err
 

@@ -71,11 +71,11 @@ class Client:
 class RunningHub:
     """A hub of its own database, with users that have tokens."""
 
-    def __init__(self, database: str, connections: int = 4, wait: float = 60) -> None:
+    def __init__(self, database: str, connections: int = 4, wait: float = 60, port: int = 0) -> None:
         """A request waits for the database for so many seconds, on a busy machine too."""
         self.database = database
         self.hub = Hub(Database(database, connections, wait), KEY)
-        listener = listen("127.0.0.1", 0)
+        listener = listen("127.0.0.1", port)
         self.address: tuple[str, int] = listener.getsockname()
         self.url = f"http://127.0.0.1:{self.address[1]}"
         config = uvicorn.Config(build(self.hub), log_config=None, lifespan="off", timeout_graceful_shutdown=5)

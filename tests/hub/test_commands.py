@@ -17,6 +17,7 @@ from tests.cli.command import Command
 from tests.hub.running import Client, RunningHub, text_of
 from tests.hub.test_migrations import DATA
 from tests.hub.test_processes import served
+from tests.hub_client.conftest import People, person
 from tests.postgres import KEY, Postgres
 
 from anamnesis import __version__
@@ -26,6 +27,8 @@ from anamnesis.hub import accounts, backup
 from anamnesis.hub.database import administrator
 from anamnesis.hub.migrations import migrate
 from anamnesis.hub.passages import prepare
+
+__all__ = ["person"]
 
 Run = Callable[..., Result]
 KEY_TEXT = "tests" * 8
@@ -99,7 +102,8 @@ def test_users_spaces_members_and_projects(run: Run) -> None:
     assert (changed["members"], changed["added"]) == (["mate:reader", "you:owner"], ["mate"])
     assert said(run("space", "member", "core", "--remove", "mate", "--json"))["members"] == ["you:owner"]
     assert "nobody else can be a member of" in refused(run("space", "member", "~you", "mate:reader"))
-    assert said(run("space", "project", "core", "x", "--remove", "github.com/you/core", "--json"))["projects"] == ["x"]
+    assert said(run("space", "project", "core", "GitHub.com/You/Core", "--json"))["projects"] == ["github.com/you/core"]
+    assert said(run("space", "project", "core", "x", "--remove", "github.com/You/core", "--json"))["projects"] == ["x"]
     assert [each["name"] for each in said(run("space", "list", "--json"))["spaces"]] == ["core", "~mate", "~you"]
     assert [each["spaces"] for each in said(run("user", "list", "--json"))["users"]] == [[], ["core:owner"]]
     actions = [each["action"] for each in said(run("audit", "--json"))["entries"]]
@@ -229,6 +233,53 @@ def test_an_export_is_what_the_user_may_see_with_every_version(run: Run, hub_url
     assert (tmp_path / "mate.jsonl").stat().st_mode & 0o777 == 0o600
 
 
+def test_the_audit_log_names_who_acted_and_what_members_did_to_notes(
+    run: Run, hub_url: str, person: People, tmp_path: Path
+) -> None:
+    with RunningHub(hub_url) as hub:
+        mate, guest = hub.user("mate", core="writer"), hub.user("guest", core="reader")
+        desk = person("desk")
+        desk.login(hub, mate.token)
+        plan, rest = desk.write("Plan", "ours", "--space", "core"), desk.write("Rest", "unspeakable", "--space", "core")
+        assert desk("sync").code == 0
+        assert desk("move", plan, "--space", "~").code == 0
+        assert desk("delete", rest).code == 0
+        assert desk("sync").code == 0
+        code = guest("/v1/device", {"machine": "laptop"}).json["user_code"]
+        said(run("device", "approve", code, "--user", "guest", "--json"))
+    said(run("export", "mate", str(tmp_path / "mate.jsonl"), "--json"))
+    said(run("backup", str(tmp_path / "hub.zip"), "--json"))
+    printed = run("audit", "--json").stdout
+    entries = json.loads(printed)["entries"]
+    assert [(each["actor"], each["action"], each["target"]) for each in entries[:3]] == [
+        ("(administrator)", "hub backup", "hub.zip"),
+        ("(administrator)", "export", "mate"),
+        ("(administrator)", "device approve", "laptop"),
+    ]
+    assert entries[2]["facts"] == {"user": "guest"}
+    of_notes = {
+        (each["actor"], each["action"], each["space"], each["target"], each["facts"].get("to"))
+        for each in entries
+        if each["action"].startswith("note ")
+    }
+    assert of_notes == {
+        ("mate", "note write", "core", plan, None),
+        ("mate", "note write", "core", rest, None),
+        ("mate", "note write", "~mate", plan, None),
+        ("mate", "note move", "core", plan, "~mate"),
+        ("mate", "note delete", "core", rest, None),
+    }
+    assert {each["facts"]["machine"] for each in entries if each["action"] == "note move"} == {"desk"}
+    assert "unspeakable" not in printed
+    with_no_notes = said(run("audit", "--no-notes", "--json"))["entries"]
+    assert [each for each in entries if each["id"]] == with_no_notes
+    by_mate = said(run("audit", "--space", "core", "--user", "mate", "-n", "2", "--json"))["entries"]
+    assert {each["action"] for each in by_mate} == {"note move", "note delete"}
+    erased = run("erase", "note", "core", plan, "-y").stdout
+    assert erased.endswith("Versions of it are still in ~mate: erase them there too.\n")
+    assert plan not in run("audit", "--space", "core", "--user", "mate", "--json").stdout
+
+
 def test_a_backup_is_verified_and_restored_into_a_new_database(
     run: Run, hub_url: str, postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -247,18 +298,24 @@ def test_a_backup_is_verified_and_restored_into_a_new_database(
     assert [each.name for each in tmp_path.iterdir()] == ["hub.zip"]
     new = postgres.url(postgres.new_database())
     assert "The database has a hub already." in refused(run("restore", str(file)))
-    assert said(run("restore", str(file), "--json", "--database", new))["rows"] == saved["rows"]
+    log = tmp_path / "log.json"
+    log.write_text(run("audit", "--no-notes", "--json").stdout)
+    restored = said(run("restore", str(file), "--log", str(log), "--json", "--database", new))
+    assert restored["rows"] == saved["rows"]
+    assert (restored["repeated"], restored["undone"]) == ([], [])
     assert said(run("doctor", "--json", "--database", new)) == {"faults": []}
     with administrator(hub_url) as old, administrator(new) as restored:
         query = "SELECT space, term, notes FROM anamnesis.terms ORDER BY 1, 2"
         assert old.execute(query).fetchall() == restored.execute(query).fetchall()
     with RunningHub(new) as hub:
         again = Client(hub.url, you.token)
-        assert again.sync() == before
-        assert again("/v1/me").json == {**me, "hub": again("/v1/me").json["hub"]}
+        after = again.sync()
+        sequences = {name: each.pop("seq") for name, each in after.items()}
+        assert after == {name: {key: each[key] for key in each if key != "seq"} for name, each in before.items()}
+        assert {*sequences.values()} == {10**9}, "a number means one version"
         assert again("/v1/me").json["hub"] != me["hub"]
         assert [again(f"/v1/spaces/core/notes/N1/versions/{number}").json for number in (1, 2)] == versions
-        assert again.put("core", "N3", text_of("N3"))["version"] == 5
+        assert again.put("core", "N3", text_of("N3"))["version"] == 10**9 + 1
         assert hub.user("newcomer", new="owner")("/v1/me").status == 200  # numbers go on after the restored ones
 
 

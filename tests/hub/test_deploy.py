@@ -16,7 +16,7 @@ from tests.hub.running import Client
 from tests.hub.test_processes import served
 
 from anamnesis import __version__
-from anamnesis.cli.hub_data import backup_command
+from anamnesis.cli.hub_data import audit_command, backup_command
 from anamnesis.cli.hub_serve import serve_command
 from anamnesis.cli.hub_setup import init_command
 from anamnesis.config import HUB_DATABASE, HUB_KEY, HUB_SERVER, HUB_VARIABLES
@@ -25,7 +25,7 @@ from anamnesis.hub.serving import DEFAULT_PORT
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-COMMANDS = {"serve": serve_command, "init": init_command, "backup": backup_command}
+COMMANDS = {"serve": serve_command, "init": init_command, "backup": backup_command, "audit": audit_command}
 IMAGE = f"anamnesis-hub:{__version__}"
 # An image by version and digest.
 PINNED = re.compile(r"[a-z0-9./-]+:\d[\w.-]*@sha256:[0-9a-f]{64}")
@@ -60,9 +60,9 @@ def parsed(words: list[str]) -> click.Context:
     return COMMANDS[name].make_context(name, ["--database", "postgresql://x", *options])
 
 
-def in_shell(command: list[str]) -> list[str]:
-    """The words after `anamnesis hub` in a command for the shell, on a Monday."""
-    (words,) = re.findall(r"anamnesis hub ([^;]*)", command[-1].replace("`date +%u`", "1"))
+def in_shell(command: list[str], name: str = "") -> list[str]:
+    """The words after `anamnesis hub` in a command for the shell, on a Monday; of a command of this name."""
+    (words,) = re.findall(rf"anamnesis hub ({name}[^;>]*)", command[-1].replace("`date +%u`", "1"))
     return shlex.split(words)
 
 
@@ -120,16 +120,20 @@ def test_the_job_of_a_version_has_a_name_of_its_own() -> None:
     assert name == f"anamnesis-hub-migrate-{re.sub('[^a-z0-9]', '-', __version__)}"
 
 
-def test_both_run_a_backup_a_day_into_a_volume_and_keep_a_week() -> None:
+def test_both_run_a_backup_a_day_into_a_volume_and_keep_a_week_with_an_hourly_log() -> None:
     found, service = kubernetes(), compose()["backup"]
     job = container(found, "CronJob")
     for command in (job["command"], service["entrypoint"]):
-        assert str(parsed(in_shell(command)).params["file"]) == "/backups/hub-1.zip"
+        assert str(parsed(in_shell(command, "backup")).params["file"]) == "/backups/hub-1.zip"
+        log = parsed(in_shell(command, "audit")).params
+        assert (log["with_notes"], log["as_json"], log["limit"]) == (False, True, 100_000)
+        assert ">/backups/log.part && mv /backups/log.part /backups/log.json" in command[-1]
     assert job["volumeMounts"] == [{"name": "backups", "mountPath": "/backups"}]
     (claim,) = (each["persistentVolumeClaim"]["claimName"] for each in pod(found, "CronJob")["volumes"])
     assert claim == found["PersistentVolumeClaim"]["metadata"]["name"]
-    assert (found["CronJob"]["spec"]["schedule"], service["volumes"]) == ("17 3 * * *", ["backups:/backups"])
-    assert "sleep 86400" in service["entrypoint"][-1]
+    assert (found["CronJob"]["spec"]["schedule"], service["volumes"]) == ("17 * * * *", ["backups:/backups"])
+    assert "`seq 24`" in service["entrypoint"][-1] and "sleep 3600" in service["entrypoint"][-1]
+    assert "test `date +%H` != 03 ||" in job["command"][-1]
 
 
 def test_the_compose_file_starts_a_database_migrates_it_and_serves_on_loopback() -> None:

@@ -104,8 +104,9 @@ def test_the_notes_of_a_project_are_in_the_space_that_it_was_given_to(hub: Runni
     with administrator(hub.database) as db:
         accounts.give_project(db, accounts.find_space(db, "core"), "github.com/acme/app")
     you = hub.user("you")
-    note = call(hub, you, "memory_write", type="semantic", title="App", body="Bundled.", project="github.com/acme/app")
+    note = call(hub, you, "memory_write", type="semantic", title="App", body="Bundled.", project="github.com/Acme/App")
     assert note["space"] == "core"
+    assert note["id"] in {each["id"] for each in call(hub, you, "memory_list", project="github.com/acme/app")["result"]}
     assert space_of(parse(you(f"/v1/spaces/core/notes/{note['id']}").json["text"])) == ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.notes.prose_secrets import ALIKE, STATED
 from tests.notes.secrets_corpus import BLOCKS, CONTEXTS, SECRETS, TEXTS, TOKENS, Secret
 
+from anamnesis.capture.cues import PHRASES
+from anamnesis.hub.keys import new_token
 from anamnesis.notes.redaction import redact, removed_kinds
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -61,6 +65,51 @@ def test_what_only_looks_like_a_secret_stays() -> None:
     touched = [(text, redact(text)) for text in texts if redact(text) != text]
     print(f"{len(touched)} of {len(texts)} texts without a secret were touched", *touched, sep="\n")
     assert len(touched) <= len(texts) / 100
+
+
+@pytest.mark.parametrize("language", STATED)
+def test_secrets_that_prose_states_are_found_in_each_language(language: str) -> None:
+    """Not those that look like a name, such as "K9-4417-xz": `password is sha-256` is none either."""
+    missed = []
+    for line in STATED[language].strip().splitlines():
+        before, secret, after = re.split(r"\[\[|\]\]", line)
+        redacted = redact(before + secret + after)
+        hidden = redacted.removeprefix(before).removesuffix(after)
+        if hidden == secret:
+            missed.append(line)
+        else:
+            assert re.fullmatch(r"\[REDACTED:[a-z-]+\]", hidden), redacted
+    assert len(missed) <= len(STATED[language].strip().splitlines()) * 0.3, missed
+
+
+@pytest.mark.parametrize("language", ALIKE)
+def test_talk_about_passwords_stays(language: str) -> None:
+    lines = ALIKE[language].strip().splitlines()
+    assert [redact(line) for line in lines] == lines
+
+
+def test_every_language_of_the_cues_has_stated_secrets() -> None:
+    assert set(STATED) == set(ALIKE) == set(PHRASES)
+
+
+def test_a_token_of_a_hub_is_found_in_prose_commands_headers_and_addresses() -> None:
+    for secret in [new_token() for _ in range(50)]:
+        for text in (
+            f"log in with {secret} please",
+            f"anamnesis login https://hub.example --token {secret}",
+            f"curl -H 'Authorization: Bearer {secret}' https://hub.example/v1/changes",
+            f"https://hub.example/ui?code={secret}&next=/",
+            f'{{"device_code": "{secret}", "interval": 5}}',
+            f"https://{secret}@hub.example/mcp",
+            f"Token:{secret}\n",
+            f"{secret}",
+        ):
+            assert secret[:46] not in redact(text), text
+    key = "Zq3_xY8-aB2cD4eF6gH8iJ0kL2mN4oP6qR8sT0uV2wX4yZ6"
+    assert key not in redact(f"ANAMNESIS_HUB_KEY={key}")
+    assert redact("anh_ begins every token of a hub, and `anh_…` hides one") == (
+        "anh_ begins every token of a hub, and `anh_…` hides one"
+    )
 
 
 @pytest.mark.parametrize(("text", "redacted"), BLOCKS)

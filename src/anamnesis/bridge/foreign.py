@@ -1,11 +1,11 @@
-"""Says of observations that their notes are foreign. Engram's rows have no field for it, so their texts say it. Pure
-but for reads of engram.db: a client of Engram waits for no index.
+"""Says of observations that their notes are foreign, or other versions of a note in a conflict. Engram's rows have no
+field for it, so their texts say it. Pure but for reads of engram.db: a client of Engram waits for no index.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,7 @@ from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory, parse
 from anamnesis.notes.fence import field, marked_title, quoted
 from anamnesis.notes.foreign import Origin, as_foreign
+from anamnesis.notes.merge import conflict_of
 from anamnesis.project import GLOBAL
 
 # Front matter takes 30 µs to parse, and lists have the same rows again.
@@ -45,6 +46,18 @@ def as_marked(row: Row, origin: Origin) -> Row:
     """
     fields: dict[str, Any] = {name: field(value) for name in _FIELDS if isinstance(value := getattr(row, name), str)}
     return replace(row, **fields, title=marked_title(row.title, origin), content=quoted(row.content))
+
+
+def other_versions(db: sqlite3.Connection, notes: Mapping[int, Memory]) -> dict[int, str]:
+    """The originals of those of the notes that are the other version in a conflict, by the rows' ids."""
+    found = {id: original for id, note in notes.items() if (original := conflict_of(note))}
+    known = {twin.note_id: twin.observation_id for twin in journal.twins(db, of_notes=found.values())} if found else {}
+    return {id: f"#{known[original]}" if original in known else original for id, original in found.items()}
+
+
+def as_other_version(row: Row, original: str) -> Row:
+    """The row of a conflicting version: its title says of which memory."""
+    return replace(row, title=f"[conflicting version of {original}] {row.title}")
 
 
 def _with_front(row: Row, front: str) -> Memory:

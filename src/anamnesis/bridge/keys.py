@@ -9,9 +9,13 @@ from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.mapping import project_name
+from anamnesis.engram.projects import normalise
 from anamnesis.engram.record import Observation
+from anamnesis.engram.sessions import default_session
+from anamnesis.notes.project_names import comparable
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import MemoryStore
+from anamnesis.store.projects import one_each
 
 # Seconds for which the projects of the notes are cached.
 _TRUST_SECONDS = 5.0
@@ -38,11 +42,15 @@ class Keys:
         folder = folders.get(row.session_id)
         if folder is None:
             folder = folders[row.session_id] = journal.directory(self._db, row.session_id)
-        if folder and project_name(key := self._key_of_folder(folder)) == row.project:
+        name = normalise(row.project)
+        known = self._known().get(name, [])
+        key = self._key_of_folder(folder) if folder else ""
+        # A client without a folder saves in the default session, too, and may be in another repository.
+        is_sure = row.session_id != default_session(name) or {*map(comparable, known)} <= {comparable(key)}
+        if key and project_name(key) == name and is_sure:
             return key
         if "/" in row.project:
             return row.project
-        known = self._known().get(row.project, [])
         return known[0] if len(known) == 1 else row.project
 
     def _key_of_folder(self, folder: str) -> str:
@@ -58,7 +66,7 @@ class Keys:
         if now - self._looked > _TRUST_SECONDS:
             self._looked = now
             self._of_name.clear()
-            for project in self._store.projects():
+            for project in one_each(self._store.projects()):
                 name = project_name(project)
                 if name and "/" in project:
                     self._of_name.setdefault(name, []).append(project)

@@ -44,6 +44,7 @@ _CLIENT = "a client of Engram"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
 _LATEST_TIME = ulid(1 << 42, 0)  # in 2109
 _SYNC_ID_LINE = "\n  sync_id: "
+_ENGRAM_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
 
 # The types that Engram and its agents give observations. Any other is semantic, and a note's own type is unchanged.
@@ -155,10 +156,13 @@ def settled(note: Memory, front: str = "") -> Memory:
     return note if (type, engram) == (note.type, note.engram) else replace(note, type=type, engram=engram)
 
 
-def observed(note: Memory, over: Observation | None = None, clean: Clean = all_writable) -> Observation:
+def observed(
+    note: Memory, over: Observation | None = None, clean: Clean = all_writable, *, now: str = ""
+) -> Observation:
     """The note as an observation, based on the existing one, `over`.
 
-    A text of `over` is kept if it equals the note's text once secrets and invalid bytes are removed from it.
+    A text of `over` is kept if it equals the note's text once secrets and invalid bytes are removed from it. An edit of
+    the note counts as an update by Engram, at `now` if the note has no later time; the counters never go back.
     """
     values = _told(note)
     values |= {name: value for name, value in note.engram.items() if name in values and _is_current(name, value, note)}
@@ -172,6 +176,13 @@ def observed(note: Memory, over: Observation | None = None, clean: Clean = all_w
             value = getattr(over, name)
             if values[name] in (writable(value), getattr(shown, name)):
                 values[name] = value
+        is_edited = any(values[name] != getattr(over, name) for name in _SAID)
+        values["revision_count"] = max(values["revision_count"], over.revision_count + is_edited)
+        times = [values["updated_at"], over.updated_at]
+        if is_edited and now and values["updated_at"] <= over.updated_at:
+            times.append(now)
+        if all(map(_ENGRAM_TIME.fullmatch, times)):
+            values["updated_at"] = max(times)
     return Observation(**values)
 
 

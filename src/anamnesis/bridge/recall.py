@@ -19,8 +19,11 @@ _CANDIDATES = 100
 def recall(store: MemoryStore, db: sqlite3.Connection, query: str, filters: Filters) -> list[SearchResult]:
     """The observations whose notes answer the query, best first.
 
-    Weak ones are left out: clients of Engram take every result for a match. None if meaning is not compared now.
+    Weak ones are left out: clients of Engram take every result for a match. None if meaning is not compared now, and
+    none for a topic key: it names one memory, and others with words of it are no answer.
     """
+    if "/" in query and len(query.split()) == 1:
+        return []
     ranks: dict[str, float] = {}
     project = filters["project"]
     for place in (project, GLOBAL) if project else (None,):

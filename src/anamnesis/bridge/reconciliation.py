@@ -265,6 +265,7 @@ class Reconciliation:
         log(self._store.root, "bridge failed", note=note_id, reason=str(error))
 
     def _translation(self, origins: Mapping[int, Origin]) -> Translation:
+        now = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
         return Translation(
             note=partial(
                 noted,
@@ -273,9 +274,9 @@ class Reconciliation:
                 clean=fitting,
                 origins=origins,
             ),
-            row=partial(observed, clean=fitting),
+            row=partial(observed, clean=fitting, now=now),
             clean=fitting,
-            now=time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
+            now=now,
         )
 
 

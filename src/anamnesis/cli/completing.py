@@ -11,6 +11,7 @@ from anamnesis.cli.context import settings
 from anamnesis.config import SETTINGS
 from anamnesis.store import MemoryStore
 from anamnesis.store.lookup import tags
+from anamnesis.store.projects import one_each
 
 _MOST_OFFERED = 30
 _MOST_NOTES = 500
@@ -42,8 +43,9 @@ def _notes(store: MemoryStore, incomplete: str) -> Iterator[Offer]:
 
 def _projects(store: MemoryStore, incomplete: str) -> Iterator[Offer]:
     """Full keys, also found by their last part."""
-    for key in store.projects():
-        if key.startswith(incomplete.lower()) or key.rpartition("/")[2].startswith(incomplete.lower()):
+    for key in one_each(store.projects()):
+        lower = key.lower()
+        if lower.startswith(incomplete.lower()) or lower.rpartition("/")[2].startswith(incomplete.lower()):
             yield key, ""
 
 

@@ -16,6 +16,7 @@ from anamnesis.cli.text_input import STDIN, decoded_argument, given_text
 from anamnesis.dream.admitting import accept, drafted, forget, judged
 from anamnesis.dream.gate import Verdict
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
+from anamnesis.notes.project_names import is_among
 from anamnesis.plural import counted
 from anamnesis.store.gate_log import GateDecision
 
@@ -104,11 +105,12 @@ def _draw(verdict: Verdict) -> None:
 
 
 def _show_log(given: dict[str, Any], as_json: bool) -> None:
+    wanted = given["project"]
     with open_store(only_to_read=True) as store:
         found = [
             each
             for each in store.decisions.listed()
-            if (given["is_all"] or each.decision != "allow") and given["project"] in (None, each.project)
+            if (given["is_all"] or each.decision != "allow") and (not wanted or is_among(wanted, [each.project]))
         ][: given["number"]]
     if as_json:
         print_json([_as_dict(each) for each in found])

@@ -39,16 +39,24 @@ def erase_command() -> None:
 def note(database: str, space: str, id: str, **how: bool) -> None:
     """Erase a note: every version goes, with its author. Machines that have the note delete it at their next sync.
 
-    JSON: {"space", "id", "version"}, the version of the tombstone.
+    A note that was moved has versions in other spaces too: the answer names them, and erasing them is another command.
+
+    JSON: {"space", "id", "version", "elsewhere": [SPACE]}, with the version of the tombstone.
     """
     from anamnesis.hub import accounts, erasure
 
     def erase(db: Connection) -> dict[str, Any]:
         found = accounts.find_space(db, space)
         erasure.as_owner(db, found)
-        return {"space": space, "id": id, "version": erasure.erase_note(db, found, id)}
+        version = erasure.erase_note(db, found, id)
+        return {"space": space, "id": id, "version": version, "elsewhere": erasure.spaces_with(db, id)}
 
-    _erase(database, f"the note {id} of {space} with all versions", erase, **how)
+    def then(erased: dict[str, Any]) -> str:
+        others = " and ".join(erased["elsewhere"])
+        removed = "Machines that have it from there delete it at their next sync."
+        return f"Versions of it are still in {others}: erase them there too." if others else removed
+
+    _erase(database, f"the note {id} of {space} with all versions", erase, then, **how)
 
 
 @erase_command.command()
@@ -61,7 +69,10 @@ def user(database: str, name: str, **how: bool) -> None:
     """
     from anamnesis.hub import erasure
 
-    _erase(database, f"the user {name} with the personal space", lambda db: erasure.erase_user(db, name), **how)
+    def then(_: dict[str, Any]) -> str:
+        return f"What {name} wrote in shared spaces stays, and so does what {name}'s machines hold."
+
+    _erase(database, f"the user {name} with the personal space", lambda db: erasure.erase_user(db, name), then, **how)
 
 
 @erase_command.command()
@@ -77,19 +88,23 @@ def space(database: str, name: str, **how: bool) -> None:
     def erase(db: Connection) -> dict[str, Any]:
         return {"space": name, "notes": erasure.erase_space(db, name)}
 
-    _erase(database, f"the space {name} with all its notes", erase, **how)
+    def then(_: dict[str, Any]) -> str:
+        return "The machines of its members keep the notes that they have of it."
+
+    _erase(database, f"the space {name} with all its notes", erase, then, **how)
 
 
 def _erase(
     database: str,
     what: str,
     erase: Callable[[Connection], dict[str, Any]],
+    then: Callable[[dict[str, Any]], str],
     *,
     thoroughly: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Ask, erase in one transaction, remove the rows from the files, and say what was erased."""
+    """Ask, erase in one transaction, remove the rows from the files, and say what was erased and who has it still."""
     from anamnesis.hub.erasure import vacuum
 
     if not yes:
@@ -101,4 +116,4 @@ def _erase(
         print_json(erased)
     else:
         notes = f" ({counted(erased['notes'], 'note')})" if "notes" in erased else ""
-        click.echo(f"Erased {what}{notes}.")
+        click.echo(f"Erased {what}{notes}. {then(erased)}")

@@ -166,12 +166,12 @@ def approve(database: str, code: str, user: str, as_json: bool) -> None:
 
     JSON: {"machine", "user"}
     """
-    from anamnesis.hub import accounts
+    from anamnesis.hub import accounts, audit
 
     with administration(database) as db:
         accounts.find_user(db, user)
         db.execute("SELECT anamnesis.enter_user(%(user)s, '{read,write}')", {"user": user})
-        machine = accounts.approve_device(db, code, user)
+        machine = accounts.approve_device(db, code, user, audit.ADMINISTRATOR)
     if as_json:
         print_json({"machine": machine, "user": user})
     else:

@@ -27,6 +27,7 @@ from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.plural import counted
 from anamnesis.review import waiting
 from anamnesis.store import MemoryStore, StoreStats
+from anamnesis.store.projects import names_of
 
 if TYPE_CHECKING:
     from anamnesis.bridge.upkeep import State
@@ -131,9 +132,10 @@ def _draw_notes(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
     screen.draw("[green]{}[/] new notes per week in the last half year", sparkline(_weekly(store)), style="dim")
     table = bare_table(show_header=False)
     for title, counts in (("type", stats.by_type), ("scope", stats.by_scope), ("project", stats.by_project)):
+        ours = names_of(here, counts) if title == "project" else ()
         shown = bars(counts)
         for position, (name, bar, count) in enumerate(shown[:8]):
-            style = "bold" if title == "project" and name == here else ""
+            style = "bold" if name in ours else ""
             label = "" if position else title
             table.add_row(Text(label, "dim"), Text(name, style), Text(bar, "cyan"), Text(f"{count:,}"))
         if len(shown) > 8:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from anamnesis import service
+from anamnesis.bridge import FAILURES
+from anamnesis.bridge.leaving import leave
 from anamnesis.cli.context import settings
 from anamnesis.cli.init import reconcile_engram
 from anamnesis.cli.init_questions import agent_option, confirm, shortened
@@ -24,6 +27,7 @@ from anamnesis.onboard.engram_installation import NAME as ENGRAM
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.removal import plan_removal, tear_down
+from anamnesis.plural import counted
 from anamnesis.vault import find_engram as find_database
 
 
@@ -45,13 +49,18 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
 
     On a terminal, the command asks first.
 
+    Our triggers are removed from it: it stops keeping the versions of what Engram changes and deletes. Those kept until
+    then stay; --everything removes them. While a daemon or a service uses it, nothing is removed from it. Writing with
+    anamnesis adds the triggers again, unless the setting `bridge` is off.
+
     It names what it leaves: the home with notes, settings and backups, the git remote, the login at a hub. With
     --everything, the folders on this machine are removed too, after a question; in a pipe, that needs --yes.
 
     \b
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
-    JSON: {"written", "engram": {"database", "is_current"}, "changes": [{"file", "action", "agents", "diff"}],
-           "refusals": [{"file", "agents", "reason", "by_hand"}], "removed": [PATH], "left": [{"what", "place"}]}
+    JSON: {"written", "engram": {"database", "is_current", "is_recording"},
+           "changes": [{"file", "action", "agents", "diff"}], "refusals": [{"file", "agents", "reason", "by_hand"}],
+           "removed": [PATH], "left": [{"what", "place"}]}
     """
     if everything and names:
         raise click.UsageError("--everything removes all agents: leave out --agent.")
@@ -69,30 +78,78 @@ def command(names: tuple[str, ...], everything: bool, yes: bool, only_print: boo
         raise click.Abort
     if is_asking and everything and not confirm_removal(left):
         raise click.Abort
-    is_reconciling = ENGRAM in names_to_remove and not only_print and settings().home.is_dir()
-    database = find_database(settings()) if is_reconciling else None
-    is_current = reconcile_engram(database) is not None if database else False
+    database = _database() if ENGRAM in names_to_remove and settings().home.is_dir() else None
+    is_reconciling = settings().bridge and not only_print
+    is_current = reconcile_engram(database) is not None if database and is_reconciling else False
     if not only_print:
         plan = _remove(names_to_remove)
     removed = [each for each in left if each.folder] if everything and not (only_print or plan.refusals) else []
     remove(removed)
+    recording = _leave(database, wholly=bool(removed)) if database and not only_print else None
     left = [each for each in left if each not in removed]
     if as_json:
         changes, refusals = map(change_as_dict, plan.changes), map(refusal_as_dict, plan.refusals)
-        engram = {"database": str(database), "is_current": is_current} if database else None
+        engram = None
+        if recording:
+            engram = {"database": str(database), "is_current": is_current, "is_recording": recording.is_on}
         facts: dict[str, Any] = {"written": not only_print, "engram": engram}
         facts |= {"changes": list(changes), "refusals": list(refusals), "removed": [each.place for each in removed]}
         print_json({**facts, "left": [{"what": each.what, "place": each.place} for each in left]})
     else:
         _print(plan, only_print)
-        if database and database.exists():
+        if database and recording and database.exists():
             _print_engram(database, is_current)
+            if recording.line:
+                click.echo(f"anamnesis: {recording.line}", err=True)
+        elif database and only_print and database.parent != settings().home:
+            what = "triggers and tables" if everything else "triggers"
+            click.echo(f"anamnesis: Would remove our {what} from {database}.", err=True)
         for each in removed:
             click.echo(f"anamnesis: Removed: {each.line}.", err=True)
         for each in left:
             verb = "Would remove" if everything and only_print and each.folder else "Left"
             click.echo(f"anamnesis: {verb}: {each.line}.", err=True)
     sys.exit(1 if plan.refusals else 0)
+
+
+class _Recording(NamedTuple):
+    """Whether an engram.db goes on recording what its programs change and delete, and a sentence about it."""
+
+    is_on: bool
+    line: str
+
+
+def _database() -> Path | None:
+    """The engram.db of this machine, also if the bridge is off: it may have been on."""
+    try:
+        path = settings().engram_db()
+    except InvalidArgument:
+        return None
+    return path if path.exists() else None
+
+
+def _leave(database: Path, *, wholly: bool) -> _Recording:
+    """End the recording in Engram's database, unless a daemon goes on using it."""
+    from anamnesis.pid_file import PidFile
+
+    if database.parent == settings().home:
+        return _Recording(database.exists(), "")
+    goes_on = f"{database} goes on keeping what Engram changes and deletes"
+    if service.installed(settings().home):
+        return _Recording(True, f"{goes_on}, for the service: `anamnesis service uninstall`, then uninstall again.")
+    if PidFile(settings().engram_db()).running():
+        return _Recording(True, f"{goes_on}, for the daemon: `anamnesis daemon stop`, then uninstall again.")
+    try:
+        kept = leave(database, wholly=wholly)
+    except FAILURES as error:
+        return _Recording(True, f"{goes_on}: it cannot be changed now: {str(error).rstrip('.')}. Uninstall again.")
+    if kept is None:
+        return _Recording(False, "")
+    if wholly:
+        return _Recording(False, f"Our triggers and tables are removed from {database}.")
+    done = f"Our triggers are removed from {database}; writing with anamnesis adds them, unless `bridge` is off."
+    stays = counted(kept, "replaced or deleted version stays", "replaced or deleted versions stay")
+    return _Recording(False, f"{done} {stays} in it; --everything removes them." if kept else done)
 
 
 def _print_engram(database: Path, is_current: bool) -> None:

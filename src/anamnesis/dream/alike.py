@@ -14,6 +14,7 @@ from anamnesis.dream.triage import THRESHOLD
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import derived
 from anamnesis.notes.marks import LINKS, linked, with_link
+from anamnesis.notes.project_names import is_among
 from anamnesis.plain import one_line
 
 KIND = "duplicate"
@@ -162,7 +163,7 @@ def _are_apart(one: Memory, other: Memory, *, is_same: bool) -> bool:
     Machine-local notes stay on their machine. Records of different sessions are about different events. Agents update
     different topics separately. Notes that are linked as contradicting must be unlinked first.
     """
-    if (one.project, one.scope) != (other.project, other.scope):
+    if one.scope != other.scope or not is_among(one.project, [other.project]):
         return True
     if (one.type == _EPISODIC) != (other.type == _EPISODIC):
         return True

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.notes import parse
+from anamnesis.notes.project_names import is_among
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.changeset import ChangedFile, Changeset
 
@@ -62,7 +63,8 @@ def _changes(store: MemoryStore, wanted: AuditFilter) -> Iterator[AuditEvent]:
         if not wanted.until or change.at <= wanted.until:
             projects = _projects(change)
             for event in _events_of(change):
-                is_project = not wanted.project or wanted.project in {projects.get(id) for id in event.notes}
+                about = (projects.get(id, "") for id in event.notes)
+                is_project = not wanted.project or is_among(wanted.project, about)
                 if is_project and (not wanted.note_id or wanted.note_id in event.notes):
                     yield event
 
@@ -94,7 +96,7 @@ def _decisions(store: MemoryStore, wanted: AuditFilter) -> Iterator[AuditEvent]:
     since = datetime.fromisoformat(wanted.since).timestamp() if wanted.since else 0
     until = datetime.fromisoformat(wanted.until).timestamp() if wanted.until else 2**40
     for each in store.decisions.listed(since, until, wanted.note_id):
-        if wanted.project in ("", each.project):
+        if not wanted.project or is_among(wanted.project, [each.project]):
             at = datetime.fromtimestamp(each.at, UTC).isoformat()
             notes = tuple(id for id in (each.note_id, each.accepted) if id)
             state = "accepted" if each.accepted else ""

@@ -16,6 +16,7 @@ from anamnesis.dream.proposal import is_persons
 from anamnesis.notes import Memory
 from anamnesis.notes.marks import CONTRADICTED, GONE, OUTDATED, REFLECTED
 from anamnesis.notes.orders import is_directive
+from anamnesis.notes.project_names import is_among
 from anamnesis.plain import one_line
 
 Decision = Literal["allow", "upsert", "redirect", "reject"]
@@ -107,8 +108,8 @@ def _stands_for(note: Memory, draft: Memory) -> bool:
 
 def _is_replaceable(note: Memory, draft: Memory) -> bool:
     """Whether a draft may replace a note's text: not if a person wrote, edited or pinned the note."""
-    is_same_place = (note.project, note.scope, note.type) == (draft.project, draft.scope, draft.type)
-    return is_same_place and not is_persons(note)
+    is_alike = (note.scope, note.type) == (draft.scope, draft.type)
+    return is_alike and is_among(note.project, [draft.project]) and not is_persons(note)
 
 
 def _text(note: Memory) -> str:

@@ -14,7 +14,7 @@ from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.notes import Memory
 from anamnesis.project import GLOBAL
-from anamnesis.store.projects import names_of
+from anamnesis.store.projects import names_of, one_each
 
 if TYPE_CHECKING:
     from anamnesis.dream.phases import Look
@@ -51,9 +51,9 @@ def other_names(known: Sequence[str], changed: set[str], renamed: Mapping[str, s
     }
     for project in changed - {GLOBAL}:
         names = names_of(project, known)
-        keys = [name for name in names if "/" in name]
+        keys = [name for name in one_each(names) if "/" in name]
         if len(keys) == 1:
-            found |= {name: keys[0] for name in names if name != keys[0]}
+            found |= {name: keys[0] for name in names if "/" not in name}
     return found
 
 
@@ -66,7 +66,7 @@ def _named_otherwise(note: Memory, key: str, is_former: bool) -> Proposal:
 
 def _about_one(look: Look, notes: Sequence[Memory], known: Sequence[str]) -> Iterator[Proposal]:
     """Propose a project for global notes that name its key, or files that no other project has."""
-    keys = [key for key in known if "/" in key]
+    keys = [key for key in one_each(known) if "/" in key]
     checkouts: dict[str, Checkout] | None = None
     for note in notes:
         text = f"{note.title}\n{note.body}".lower()

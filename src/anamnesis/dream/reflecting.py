@@ -19,6 +19,7 @@ from anamnesis.dream.triage import Decisions
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import REFLECTED, Memory
 from anamnesis.notes.authorship import is_claimed, is_persons
+from anamnesis.notes.project_names import comparable
 from anamnesis.reflect import FAILURES, MALFORMED
 from anamnesis.reflect.by_model import batches, by_model, lessons_of
 from anamnesis.reflect.folding import DURABLE, RULES, Folding, Lesson, Stamp, folded
@@ -217,13 +218,13 @@ def check_lesson(store: MemoryStore, lesson: Lesson, sources: Sequence[Memory]) 
     """Refuse a lesson without sources, of several projects, or that supersedes what cannot be."""
     if not lesson.sources:
         raise InvalidArgument(f"The note {lesson.title!r} has no sources.", "Name the episodes that it comes from.")
-    if len({source.project for source in sources}) > 1:
+    if len({comparable(source.project) for source in sources}) > 1:
         raise InvalidArgument(f"The sources of {lesson.title!r} are of several projects.", "Write a note for each.")
     for id in lesson.supersedes:
         found = store.find(id)
         if found is None or found.type not in DURABLE or id in store.superseding([id]):
             raise InvalidArgument(f"{id!r} is no durable note that can be superseded.", "Leave it out.")
-        if found.project != sources[0].project:
+        if comparable(found.project) != comparable(sources[0].project):
             raise InvalidArgument(f"The note {id} is of another project than the sources.", "Leave it out.")
 
 

@@ -26,6 +26,7 @@ from anamnesis.notes.marks import (
     without_link,
     without_tag,
 )
+from anamnesis.notes.project_names import is_among
 from anamnesis.plural import counted
 
 UPDATE, CONTRADICTION, RESOLVED = "update", "contradiction", "resolved"
@@ -61,7 +62,7 @@ class _NoteSentences(NamedTuple):
 
 def excluding(one: Memory, other: Memory) -> Contrast | None:
     """How two notes exclude each other; None if they merely differ."""
-    if "episodic" in (one.type, other.type) or (one.project, one.scope) != (other.project, other.scope):
+    if "episodic" in (one.type, other.type) or one.scope != other.scope or not is_among(one.project, [other.project]):
         return None
     first, second = _sentences_of(one.title, one.body), _sentences_of(other.title, other.body)
     if max(len(first.sentences), len(second.sentences)) > _MOST_SENTENCES:

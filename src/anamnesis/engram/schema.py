@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -111,6 +112,14 @@ def complete(db: sqlite3.Connection) -> None:
 def make_missing(db: sqlite3.Connection, path: Path) -> set[_Made]:
     """Run the statements of a file whose objects are missing; returns those objects."""
     return {statement.made for statement in _statements(path) if _run_where_missing(db, statement)}
+
+
+def remove_additions(db: sqlite3.Connection, kinds: Sequence[str]) -> None:
+    """Drop what is ours in engram.db: the triggers, indexes or tables that are named anamnesis_*, in this order."""
+    for kind in kinds:
+        found = "SELECT name FROM sqlite_master WHERE type = :kind AND name GLOB 'anamnesis_*'"
+        for (name,) in db.execute(found, {"kind": kind}).fetchall():
+            db.execute(f'DROP {kind} "{name}"')
 
 
 def is_made(db: sqlite3.Connection, path: Path) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from anamnesis.engram import projects
 from anamnesis.engram.database import NotFound, Refused, writing
@@ -16,6 +18,18 @@ COLUMNS = "id, project, directory, started_at, ended_at, summary"
 
 class SessionInUse(Refused):
     """A session with observations cannot be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder in which a client runs, and what is known of the projects of folders.
+
+    `key_of` gives the full key of a folder's project, and `is_one_of_several` says that another key has the same name.
+    """
+
+    folder: str
+    key_of: Callable[[str], str]
+    is_one_of_several: Callable[[str], bool]
 
 
 def default_session(project: str) -> str:
@@ -35,6 +49,29 @@ def create(db: sqlite3.Connection, id: str, project: str, directory: str = "") -
             {"id": payload.id, "project": payload.project, "directory": payload.directory},
         )
         enqueue_session(db, payload)
+
+
+def begin(db: sqlite3.Connection, project: str, given: str = "", place: Place | None = None) -> str:
+    """Start the session of a row that is saved, unless it exists: the `given` one, or the default one.
+
+    The session of a project's folder has the folder, by which the project is known where several have its name; each
+    of these has its own default session.
+    """
+    id = given or default_session(project)
+    key = place.key_of(place.folder) if place else ""
+    if not place or projects.short_name(key) != projects.normalise(project):
+        create(db, id, project)
+        return id
+    if not given and "/" in key and (_is_elsewhere(db, id, key, place) or place.is_one_of_several(key)):
+        id = default_session(key)
+    create(db, id, project, place.folder)
+    return id
+
+
+def _is_elsewhere(db: sqlite3.Connection, id: str, key: str, place: Place) -> bool:
+    """Whether a session has the folder of another project than this key's."""
+    known = get(db, id)
+    return known is not None and known.directory not in ("", place.folder) and place.key_of(known.directory) != key
 
 
 def end(db: sqlite3.Connection, id: str, summary: str = "") -> bool:

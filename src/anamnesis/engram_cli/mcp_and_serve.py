@@ -39,6 +39,7 @@ def run_mcp(arguments: list[str], settings: Settings) -> None:
             notes=lambda: open_once().notes,
             used=lambda kind, ids: _record(open_once(), kind, [*ids]),
             marked=lambda db, rows, *, unasked=False: open_once().marked(db, rows, unasked=unasked),
+            place=functools.cache(lambda: open_engram.place(settings, open_once().notes)),
         )
         server = build_server(memory, given.text("--tools"))
         # One call at a time: calls share a connection, and a call must see what the previous one saved.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from anamnesis.config import Settings
 from anamnesis.engram import context, observations, projects, search, sessions, text, timeline
 from anamnesis.engram.clean import cleaned
@@ -46,7 +48,7 @@ def run_save(arguments: list[str], settings: Settings) -> None:
     cleaning = open_engram.cleaning(settings)
     new = cleaned(
         NewObservation(
-            session_id=sessions.default_session(given.text("--project")),
+            session_id="",
             title=title,
             content=content,
             type=given.text("--type", "manual"),
@@ -56,9 +58,9 @@ def run_save(arguments: list[str], settings: Settings) -> None:
         ),
         cleaning.all,
     )
-    with open_engram.opened(settings) as db:
-        sessions.create(db, new.session_id, new.project)
-        saved = observations.add(db, new)
+    with open_engram.opened_here(settings) as (db, place):
+        session = sessions.begin(db, new.project, place=place)
+        saved = observations.add(db, replace(new, session_id=session))
     print_out(f"Memory saved: #{saved.id} {quote(new.title)} ({new.type})\n")
     print_err(warning(cleaning.kinds))
 

@@ -174,6 +174,8 @@ class Cycle:
             spaces[name] = Space(name, id, role, known.is_personal, 0, projects)
             return True
         cursor = known.cursor if known else 0
+        if known and not cursor:
+            self.receiver.state.forget_incomparable(name, int(entry.get("seq", 0)))
         spaces[name] = Space(name, id, role, name.startswith(PERSONAL), cursor, projects)
         versions += [incoming(name, each) for each in entry.get("changes") or ()]
         return bool(entry.get("more"))

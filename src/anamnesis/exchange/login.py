@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from anamnesis.config import Proxies
 from anamnesis.disk import locked
-from anamnesis.errors import InvalidArgument, LockHeld
+from anamnesis.errors import InvalidArgument, LockHeld, StoreUnavailable
 from anamnesis.exchange.account import Account, Address, forget_account, parse_address, read_account, write_account
-from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
+from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable, Json
 from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.exchange.state import HubDatabase, HubState
 from anamnesis.notes.spaces import check_space
@@ -50,13 +50,26 @@ def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXI
     except HubUnreachable as error:
         raise HubUnreachable(error.message, "Check the address and the network, and log in again.") from error
     try:
-        account = Account(address.url, token, str(found["user"]), str(found["hub"]))
+        account = Account(address.url, token, str(found["user"]), _known_hub(home, address, found))
         spaces = {str(each["name"]): str(each["role"]) for each in found["spaces"]}
     except (KeyError, TypeError) as error:
         raise HubRefused(f"The server at {address.url} is not a hub.", "Check the address.") from error
     with _exchange_lock(home):
         write_account(home, account)
     return LoggedIn(account, spaces)
+
+
+def _known_hub(home: Path, address: Address, found: Json) -> str:
+    """The id by which the state of the exchange knows the hub of a login.
+
+    That of the former login of this user at this address: the exchange then learns that the hub was restored since, and
+    compares all notes with what was known of them.
+    """
+    former = None
+    with suppress(StoreUnavailable):  # a login replaces a file that cannot be read
+        former = read_account(home)
+    same = former and (former.url, former.user) == (address.url, str(found["user"]))
+    return former.hub if former and same else str(found["hub"])
 
 
 def log_out(home: Path) -> None:

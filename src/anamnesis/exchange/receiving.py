@@ -15,9 +15,10 @@ from pathlib import PurePosixPath
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
-from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
+from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.merge import conflict_of, set_aside
+from anamnesis.notes.project_names import is_among
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
@@ -149,7 +150,7 @@ class Receiver:
         if version.author != self.state.user:
             return version.author or SOMEBODY
         space = self.spaces.get(version.space)
-        if space and note.project != GLOBAL and note.project in space.projects:
+        if space and note.project != GLOBAL and is_among(note.project, space.projects):
             return ""
         authors = self.client.authors(version.space, note.id)
         return self.other_author(authors) or self.author_of_original(version.space, note)
@@ -187,7 +188,11 @@ class Receiver:
         claims = self._claims(fresh, known)
         for space in claims:
             decision.postpone([space], CLAIMED.format(space))
-        fresh = {space: each for space, each in fresh.items() if space not in claims}
+        undone = [space for space, each in fresh.items() if self._is_undone(each, known.get(space), local)]
+        for space in undone:
+            decision.agreed.append(self._agreement(fresh[space], False, known)._replace(is_leaving=True))
+            decision.queued = Waiting(note, space, "")
+        fresh = {space: each for space, each in fresh.items() if space not in (*claims, *undone)}
         if not fresh:
             return decision
         chosen = self._choose_space(fresh, known)
@@ -208,6 +213,15 @@ class Receiver:
         else:
             self._write(decision, chosen, fresh, known, local)
         return decision
+
+    def _is_undone(self, version: Incoming, row: Agreed | None, local: Local | None) -> bool:
+        """Whether a hub that was set back has a note again that was later deleted or moved out of the space.
+
+        It is deleted there again. A version of after the restore is newer than the deletion, and received.
+        """
+        if row is None or row.is_live or version.text is None or not version.version < -row.version:
+            return False
+        return self.spaces[version.space].can_write and not (row.is_here and local)
 
     def _gives_way(self, local: Local, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> bool:
         """Let a note that is kept on this machine give way to a version that another machine wrote meanwhile.
@@ -273,14 +287,17 @@ class Receiver:
         self, decision: Decision, fresh: Mapping[str, Incoming], home: Agreed | None, local: Local | None
     ) -> None:
         """Move a note that is in no space any more to the trash, unless it was changed here."""
-        if not home or home.space not in fresh or not local or not local.memory or local.file.hash != home.hash:
+        if not home or home.space not in fresh or not local or not local.memory:
             return
-        if not fresh[home.space].version:  # the hub never had it: it has to be sent
+        is_known = local.file.hash == home.hash and bool(fresh[home.space].version)  # else the hub never had it
+        if home.version < 0 and (not is_known or fresh[home.space].version < -home.version):
+            decision.queued = Waiting(decision.note, home.space, "")  # it is newer than the deletion
+        if decision.queued or not is_known:
             return
         decision.kind, decision.title = "deleted", local.memory.title
         if fresh[home.space].is_erased:
             decision.is_erased = True
-        elif local.file.is_bare:
+        elif local.file.is_bare or home.version < 0:  # the hub may lack what the file has
             decision.is_trashed = True
         else:
             decision.files = [Replacement(local.path, local.data, None)]
@@ -396,9 +413,15 @@ class Receiver:
         if local.data == data:
             decision.files += self._remove_old_file(note, local, base)
             return True
+        is_comparable = base and base.space == theirs.space and base.hash not in (None, UNKNOWN_HASH)
+        if base and is_comparable and theirs.version <= -base.version:
+            decision.queued = Waiting(note.id, theirs.space, "")  # the hub was set back to before the file
+            return True
         decision.kind = decision.kind or "changed"
         path = self._path(note, local, data)
-        if (base and base.hash == local.file.hash) or (local.memory and _redacted(local.memory) == text):
+        if (base and base.version > 0 and base.hash == local.file.hash) or (
+            local.memory and _redacted(local.memory) == text
+        ):
             former = [Replacement(local.path, local.data, None)] if path != local.path else []
             decision.files += [Replacement(path, None if former else local.data, data), *former]
         else:
@@ -407,8 +430,8 @@ class Receiver:
 
     def _merge(self, decision: Decision, base: Agreed | None, local: Local, theirs: File) -> None:
         common = None
-        if base and base.is_live and base.version:
-            common = self.client.text(base.space, base.note, base.version)
+        if base and base.hash not in (None, UNKNOWN_HASH) and base.version:
+            common = self.client.text(base.space, base.note, abs(base.version))
         before = [File(local.path, common.encode("utf-8"))] if common is not None else []
         ours = File(local.path, local.text.encode("utf-8"))
         merged = integrate(Side(before, [ours]), Side(before, [theirs]))

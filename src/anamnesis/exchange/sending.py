@@ -15,6 +15,7 @@ from anamnesis.exchange.receiving import CLAIMED, Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
+from anamnesis.notes.project_names import is_among
 from anamnesis.notes.spaces import PERSONAL, space_of
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.shared_notes import Shared
@@ -127,7 +128,7 @@ class Sender:
             return None
         if fault := self._write_fault(name):
             return Waiting(note.id, name, fault)
-        base = rows[name].version if name in rows else 0
+        base = max(0, rows[name].version) if name in rows else 0
         return _Offer(Outgoing(name, note.id, base, local.text), local, note.title)
 
     def _plan_deletion(self, note_id: str, rows: Mapping[str, Agreed]) -> _Offer | Waiting | None:
@@ -137,7 +138,7 @@ class Sender:
             return None
         if fault := self._write_fault(home.space):
             return Waiting(note_id, home.space, f"It was deleted here. {fault}")
-        return _Offer(Outgoing(home.space, note_id, home.version, None), None)
+        return _Offer(Outgoing(home.space, note_id, max(0, home.version), None), None)
 
     def _write_fault(self, name: str) -> str:
         """Why the user cannot write to a space; "" if allowed."""
@@ -278,7 +279,9 @@ def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> st
     named = personal if space_of(note).startswith(PERSONAL) else space_of(note)
     if named and (home is None or space_of(note) != home.named):
         return named
-    given = next((each.name for each in spaces.values() if note.project in each.projects and each.can_write), "")
+    given = next(
+        (each.name for each in spaces.values() if each.can_write and is_among(note.project, each.projects)), ""
+    )
     if home and (home.space != personal or named or not given):
         return home.space
     return given or personal

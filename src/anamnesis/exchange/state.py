@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anamnesis.exchange.account import Account
+from anamnesis.notes.spaces import VERSION_RANGE
 from anamnesis.store.machine_database import MachineDatabase
 
 # The hash of a file if it is unknown.
@@ -20,7 +21,10 @@ WRITERS = ("writer", "keeper", "owner")
 
 
 class Agreed(NamedTuple):
-    """The last version of a note in a space that both sides had; see `state.sql`."""
+    """The last version of a note in a space that both sides had; see `state.sql`.
+
+    A negative version is one of the history before the hub was set back: the hub may lack it.
+    """
 
     note: str
     space: str
@@ -210,26 +214,45 @@ class HubState:
             self.reset_space(space)
 
     def reset_space(self, space: str) -> None:
-        """Invalidate the known versions of a space that was restored or created again."""
+        """Receive a space again that was restored or created again; its known versions are of a former history."""
 
         def change(db: sqlite3.Connection) -> None:
-            given = {"account": self.number, "space": space, "unknown": UNKNOWN_HASH}
-            known = "account = :account AND space = :space"
-            db.execute(f"DELETE FROM agreed WHERE {known} AND hash IS NULL", given)
-            db.execute(f"UPDATE agreed SET version = 0, hash = :unknown WHERE {known}", given)
+            given = {"account": self.number, "space": space}
+            query = "UPDATE agreed SET version = -abs(version) WHERE account = :account AND space = :space"
+            db.execute(query, given)
             db.execute(
                 "UPDATE spaces SET cursor = 0, projects = '[]' WHERE account = :account AND name = :space", given
             )
 
         self._database.change(change)
 
+    def forget_incomparable(self, space: str, seq: int) -> None:
+        """Of a space that is received again: what its former versions cannot say if their numbers are given out twice.
+
+        A restore of our backup and `anamnesis hub new-history` go on in another range of numbers. Without that, a
+        deletion may be older or newer than what the hub has, and a file may hold what the hub never had.
+        """
+
+        def change(db: sqlite3.Connection) -> None:
+            given = {
+                "account": self.number,
+                "space": space,
+                "first": seq // VERSION_RANGE * VERSION_RANGE,
+                "unknown": UNKNOWN_HASH,
+            }
+            former = "account = :account AND space = :space AND version < 0 AND -version >= :first"
+            db.execute(f"DELETE FROM agreed WHERE {former} AND hash IS NULL", given)
+            db.execute(f"UPDATE agreed SET hash = :unknown WHERE {former}", given)
+
+        self._database.change(change)
+
     def requeue_unseen(self) -> None:
         """Forget and queue the notes that a reset space turned out not to have, so that they are sent again."""
-        found = self._rows("SELECT note, space FROM agreed WHERE account = :account AND version = 0")
-        if found:
-            self.queue(Waiting(note, space, "") for note, space in found)
-            query = "DELETE FROM agreed WHERE account = ? AND version = 0"
-            self._change(query, [(self.number,)])
+        found = self._rows(
+            "SELECT note, space FROM agreed WHERE account = :account AND version < 0 AND hash IS NOT NULL"
+        )
+        self.queue(Waiting(note, space, "") for note, space in found)
+        self._change("DELETE FROM agreed WHERE account = ? AND version < 0", [(self.number,)])
 
     def waiting(self) -> list[Waiting]:
         query = "SELECT note, space, reason, hash, missed FROM waiting WHERE account = :account"

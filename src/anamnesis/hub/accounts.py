@@ -19,6 +19,8 @@ from anamnesis.hub.keys import Key, new_token, new_user_code, plain_user_code
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal, TooMany, Unavailable
 from anamnesis.hub.tenancy import ROLES, SCOPES, Caller, personal_space
 from anamnesis.notes import project_fault
+from anamnesis.notes.project_names import is_among
+from anamnesis.notes.spaces import VERSION_RANGE
 
 DEVICE_SECONDS = 900
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -61,9 +63,13 @@ def hub_id(db: Connection) -> str:
 
 
 def name_new_history(db: Connection, action: str = "hub new history") -> str:
-    """Give the hub another id, so that clients compare everything: versions that they have may be gone."""
+    """Give the hub another id, so that clients compare everything: versions that they have may be gone.
+
+    Their numbers are not given out again, so that a client can tell a version from before the loss from a later one.
+    """
     query = "UPDATE anamnesis.hub SET id = %(id)s RETURNING id"
     audit.record(db, ADMINISTRATOR, action, hub_id(db))
+    db.execute("UPDATE anamnesis.spaces SET seq = (seq / %(range)s + 1) * %(range)s", {"range": VERSION_RANGE})
     return str((one(db, query, {"id": secrets.token_hex(16)}) or {})["id"])
 
 
@@ -235,17 +241,27 @@ def give_project(db: Connection, space: Space, project: str, actor: str = ADMINI
     """Assign a project to a space: notes of the project that its members write go there."""
     if not project.strip() or not project.isprintable() or project_fault(project):
         raise InvalidArgument(f"{project[:40]!r} is not the key of a project.", "`anamnesis project show` prints one.")
+    if _names_given(db, space, project):
+        return
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"
     if db.execute(query, {"space": space.id, "project": project}).rowcount:
         _record(db, actor, "space project", space, project)
 
 
 def take_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> bool:
-    query = "DELETE FROM anamnesis.projects WHERE space = %(space)s AND project = %(project)s"
-    was_given = db.execute(query, {"space": space.id, "project": project}).rowcount > 0
+    """Take back a project, in any spelling of its name; returns whether the space had it."""
+    given = _names_given(db, space, project)
+    query = "DELETE FROM anamnesis.projects WHERE space = %(space)s AND project = ANY (%(given)s)"
+    was_given = db.execute(query, {"space": space.id, "given": given}).rowcount > 0
     if was_given:
         _record(db, actor, "space project removed", space, project)
     return was_given
+
+
+def _names_given(db: Connection, space: Space, project: str) -> list[str]:
+    """The spellings of a project's name under which a space has it."""
+    rows = db.execute("SELECT project FROM anamnesis.projects WHERE space = %(space)s", {"space": space.id})
+    return [row["project"] for row in rows if is_among(row["project"], [project])]
 
 
 def create_token(
@@ -323,13 +339,13 @@ def start_device(db: Connection, key: Key, machine: str) -> tuple[str, str]:
     return code, user_code
 
 
-def approve_device(db: Connection, user_code: str, user: str) -> str:
-    """Confirm a login as the user of this transaction; returns the name of the machine."""
+def approve_device(db: Connection, user_code: str, user: str, actor: str = "") -> str:
+    """Confirm a login as the user of this transaction, or for the user as another actor; returns the machine's name."""
     query = "SELECT anamnesis.approve_device(%(code)s) AS machine"
     machine = (one(db, query, {"code": plain_user_code(user_code)}) or {}).get("machine")
     if machine is None:
         raise NotFound(f"No login waits with the code {user_code!r}.", "A code works once, within 15 minutes.")
-    audit.record(db, user, "device approve", machine)
+    audit.record(db, actor or user, "device approve", machine, user=user)
     return str(machine)
 
 

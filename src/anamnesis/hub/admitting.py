@@ -16,6 +16,7 @@ from anamnesis.hub.versions import version_notes, written_lately
 from anamnesis.notes import Memory
 from anamnesis.notes.authorship import is_edited_by_hand
 from anamnesis.notes.orders import is_directive
+from anamnesis.notes.project_names import is_among
 from anamnesis.store.repeating import longest_words
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _close(store: HubStore, held: Held, draft: Memory) -> list[SharedNote]:
         words = " ".join(longest_words(text))
         hits = store.hits(words, space=held.name, k=_MOST_CLOSE, mode="words") if words else []
         found |= {hit.memory.id: hit.memory for hit in hits if isinstance(hit.memory, SharedNote)}
-    return [note for note in found.values() if note.project == draft.project]
+    return [note for note in found.values() if is_among(note.project, [draft.project])]
 
 
 def _directives(store: HubStore, held: Held, project: str) -> int:

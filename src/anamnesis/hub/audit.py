@@ -1,4 +1,7 @@
-"""The audit log: who did what to whom. Append-only; texts of notes are never in it."""
+"""The audit log: who did what to whom. Append-only; texts of notes are never in it.
+
+What members do to notes is not recorded twice: the rows of `versions` have the author, the machine and the time.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +52,9 @@ def entries(
     before: int | None = None,
     limit: int = 100,
     caller: Caller | None = None,
+    with_notes: bool = False,
 ) -> list[dict[str, Any]]:
-    """The newest entries first; `before` is the number of the last one seen.
+    """The newest entries first; `before` is the number of the last one seen, and `with_notes` is for an administrator.
 
     A `caller` sees those of the spaces that the caller keeps, and what the caller did; an administrator sees all.
     """
@@ -72,4 +76,29 @@ def entries(
             "caller": caller.name if caller else None,
         },
     ).fetchall()
+    if with_notes:
+        of_notes = db.execute(_OF_NOTES, {"space": space, "actor": actor, "limit": limit})
+        rows = sorted([*rows, *of_notes], key=lambda row: row["at"], reverse=True)[:limit]
     return [{**row, "at": row["at"].isoformat(timespec="seconds")} for row in rows]
+
+
+# A move is a deletion by somebody who had just written the note in another space. Erasures are entries of their own.
+_OF_NOTES = """
+SELECT NULL::bigint AS id, v.at, v.author AS actor,
+    CASE WHEN v.live THEN 'note write' WHEN moved.space IS NULL THEN 'note delete' ELSE 'note move' END AS action,
+    s.name AS space, v.id AS target,
+    jsonb_strip_nulls(jsonb_build_object('version', v.version, 'machine', v.machine, 'to', moved.space)) AS facts
+FROM (
+    SELECT space, id, version, author, machine, at, text IS NOT NULL AS live FROM anamnesis.versions
+    WHERE NOT erased AND (%(space)s::bigint IS NULL OR space = %(space)s)
+        AND (%(actor)s::text IS NULL OR author = %(actor)s)
+    ORDER BY at DESC, version DESC LIMIT %(limit)s
+) AS v JOIN anamnesis.spaces s ON s.id = v.space
+LEFT JOIN LATERAL (
+    SELECT o.name AS space FROM anamnesis.spaces o JOIN anamnesis.versions w ON w.space = o.id AND w.id = v.id
+    WHERE NOT v.live AND o.id <> v.space AND w.author = v.author AND w.text IS NOT NULL
+        AND w.at BETWEEN v.at - interval '1 day' AND v.at
+    ORDER BY w.at DESC LIMIT 1
+) AS moved ON true
+ORDER BY v.at DESC, v.version DESC
+"""

@@ -1,7 +1,8 @@
 """A hub in one file, and back: every table as PostgreSQL copies it, of one moment, with a manifest that verifies it.
 
 The schema is not in the file: a restore makes it at the step of the backup, and migrates from there. The key is not
-either. A restored hub has another id, so that clients compare everything and send again what is newer than the backup.
+either. A restored hub has another id, so that clients compare everything: they send again what is newer than the
+backup, and delete again what was deleted since.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import os
 import secrets
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -25,6 +26,7 @@ from anamnesis.hub.database import Connection
 from anamnesis.hub.logins import may_change_the_schema
 from anamnesis.hub.migrations import applied, known, migrate
 from anamnesis.hub.refusal import Refusal
+from anamnesis.hub.repeating import Entry, Since, last_entry, repeat
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -97,8 +99,11 @@ def back_up(db: Connection, file: Path) -> Manifest:
     return manifest
 
 
-def restore(db: Connection, file: Path) -> Manifest:
-    """Make the hub of a backup in a database that has none: all of it, or nothing."""
+def restore(db: Connection, file: Path, log: Sequence[Entry] | None = None) -> tuple[Manifest, Since]:
+    """Make the hub of a backup in a database that has none: all of it, or nothing. What has ended since does not begin.
+
+    `log` is the audit log as of later than the backup.
+    """
     with _opened(file) as archive:
         manifest = _manifest(archive, file)
         _verify(archive, manifest)
@@ -117,8 +122,9 @@ def restore(db: Connection, file: Path) -> Manifest:
         )
         db.execute(identity.format(name=f"anamnesis.{name}", table=sql.Identifier("anamnesis", name)))
     migrate(db)
-    name_new_history(db, "hub restore")
-    return manifest
+    last = last_entry(db)
+    name_new_history(db, "hub restore")  # first, so that a tombstone of an erasure is newer than any version
+    return manifest, repeat(db, last, log)
 
 
 def _present(db: Connection) -> list[str]:

@@ -31,6 +31,16 @@ def erase_note(db: Connection, space: accounts.Space, id: str, actor: str = ADMI
     return int(version)
 
 
+def spaces_with(db: Connection, id: str) -> list[str]:
+    """The spaces that hold a version of a note: a move leaves the earlier ones where they were."""
+    query = """
+        SELECT name FROM anamnesis.spaces s WHERE EXISTS (
+            SELECT FROM anamnesis.versions v WHERE v.space = s.id AND v.id = %(id)s AND v.text IS NOT NULL
+        ) ORDER BY name
+    """
+    return [row["name"] for row in db.execute(query, {"id": id})]
+
+
 def as_owner(db: Connection, space: accounts.Space) -> None:
     """Let an administrator's transaction do what an owner of the space may."""
     db.execute("SELECT set_config('anamnesis.owns', %(space)s, true)", {"space": str(space.id)})

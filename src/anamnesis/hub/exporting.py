@@ -18,12 +18,13 @@ _PAGE = 200
 class Export:
     """An export in progress. Its first line says whose it is; a line per space follows, then a line per version."""
 
-    def __init__(self, entering: Entering) -> None:
+    def __init__(self, entering: Entering, actor: str = "") -> None:
+        """By the caller, or for the caller by another actor."""
         self._entering = entering
         with entering() as (db, caller):
             self._left = [*caller.spaces.values()]
             self._first = [_head(caller), *(_of_space(db, each) for each in self._left)]
-            audit.record(db, caller.name, "export", spaces=[each.name for each in self._left])
+            audit.record(db, actor or caller.name, "export", caller.name, spaces=[each.name for each in self._left])
         self._after = ("", 0)
 
     def next_page(self) -> list[dict[str, Any]]:

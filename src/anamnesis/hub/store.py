@@ -22,6 +22,7 @@ from anamnesis.notes.acceptance import ACCEPTED, OWN, decision_about
 from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.merge import conflict_of
+from anamnesis.notes.project_names import is_among
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
@@ -407,7 +408,7 @@ class HubStore:
     def _default_space(self, project: str) -> Held:
         """Where a note of a project is, if it names no space."""
         for held in self.caller.spaces.values():
-            if project in held.projects and not self.caller.refusal(held, "writer"):
+            if is_among(project, held.projects) and not self.caller.refusal(held, "writer"):
                 return held
         return self.caller.space(self.caller.personal, "writer")
 

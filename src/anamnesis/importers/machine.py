@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anamnesis.project import GLOBAL, cleaned_key, find_project
 from anamnesis.store import MemoryStore
-from anamnesis.store.projects import names_of
+from anamnesis.store.projects import names_of, one_each
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Machine:
     def project_named(self, name: str) -> str:
         """The key of a project that another program identifies by a short name or a path."""
         key = cleaned_key(name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower())
-        full = {known for known in names_of(key, self.projects) if "/" in known} if key else set()
-        return full.pop() if len(full) == 1 else key or GLOBAL
+        known = one_each(names_of(key, self.projects)) if key else []
+        return known[0] if len(known) == 1 and "/" in known[0] else key or GLOBAL
 
     def place(self, variable: str, *otherwise: str) -> Path:
         """The folder that a variable names, else one under the user's home."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from anamnesis.light import lazy_pattern
+from anamnesis.notes.project_names import is_among
 from anamnesis.notes.record import EVERYWHERE, Memory
 from anamnesis.plain import one_line
 
@@ -94,7 +95,7 @@ def origin_by(note: Memory, author: str = "", space: str = "", projects: Collect
 
         is_held, reason = HELD in (marks := marks_of(note)), marks.get(HELD, "")
     if author:
-        is_held |= note.project == EVERYWHERE or note.project not in projects
+        is_held |= note.project == EVERYWHERE or not is_among(note.project, projects)
         return Origin(f"{origin_name(author)} in the space {origin_name(space)}", True, is_held, is_held)
     if note.prov_source == SOURCE:
         is_held |= note.project == EVERYWHERE

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from anamnesis.notes.known_secrets import Known, known_secrets
 from anamnesis.notes.known_secrets import without_known as without_known
 from anamnesis.notes.secret_names import ascii_of, secret_names, without_named
+from anamnesis.notes.secret_prose import without_stated
 from anamnesis.notes.secret_rules import COMMANDS, alone, in_lower_case, regex_of, rules
 from anamnesis.notes.secret_values import MARKER, is_reference, without_cookies
 from anamnesis.notes.secret_vendors import may_be_a_key, vendor_names
@@ -193,6 +194,7 @@ def _redacted(given: str) -> tuple[str, Known]:
     if text is not given:
         lowered = ascii_of(text).lower()
     text = without_named(text, secret_names(lowered), removed)
+    text = without_stated(text, lowered, removed)
     if words and text is not given:
         letters = ascii_of(text)
         lowered, long = letters.lower(), _long_words(letters)

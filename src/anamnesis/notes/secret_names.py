@@ -12,7 +12,7 @@ VENDOR_KINDS = ("vendor", "vendor-key")
 _STEMS = {b"pass": "password", b"pwd": "password", b"secret": "secret", b"token": "token", b"bearer": "token"}
 _STEMS |= {b"key": "key", b"auth": "authorization", b"cred": "credentials"}
 _MARKERS = {kind: f"[REDACTED:{kind}]" for kind in _STEMS.values()} | dict.fromkeys(VENDOR_KINDS, "[REDACTED:key]")
-_KEYS = tuple(b"api access private secret encryption signing master account service shared auth".split())
+_KEYS = tuple(b"api access private secret encryption signing master account service shared auth hub".split())
 _NO_SECRETS = tuple(b"next page pagination starting continuation idempotency csrf xsrf public".split())
 # A type annotation between a name and its value, which is then a string.
 _TYPE = (

@@ -71,6 +71,7 @@ databricks-token    dapi                                            ^{h32}[-{d1}
 linear-key          lin_api_ lin_oauth_                             {a30}
 notion-token        secret_ ntn_                                    {a40}
 shopify-token       shpat_ shpca_ shppa_ shpss_ shpit_              {x32}
+anamnesis-token     anh_                                            {w40}
 age-key             AGE-SECRET-KEY-1                                {u40}
 adobe-secret        p8e-                                            ^{a32}
 airtable-token      pat                                             ^#{a14}.{h64}

@@ -16,6 +16,9 @@ from anamnesis.notes.record import Memory
 KEY = "space"
 # The names of personal spaces begin with it.
 PERSONAL = "~"
+# A hub that was set back to an earlier state numbers new versions from the next multiple of this on: so no number means
+# two versions, and of two the higher one is the later.
+VERSION_RANGE = 10**9
 _AFTER = "tags"
 # A value on the lines after its key was written by somebody else, and is left alone.
 _LINE = lazy_pattern(rf"^{KEY}: *+(\S.*+)\n", re.MULTILINE)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anamnesis.recall.query import query_terms
-from anamnesis.store.projects import by_any_name
+from anamnesis.store.projects import all_projects, by_any_name, shown_names
 from anamnesis.store.queries import Filter
 
 if TYPE_CHECKING:
@@ -24,10 +24,14 @@ _MOST_CACHED = 100
 
 
 class Facets(NamedTuple):
-    """The total number of notes, and for each facet the most frequent values with their counts."""
+    """The total number of notes, and for each facet the most frequent values with their counts.
+
+    A project has one name among the values, under which it may also be the `chosen` one.
+    """
 
     total: int
     values: dict[str, list[tuple[str, int]]]
+    chosen: tuple[str, ...] = ()
 
 
 def facets(store: MemoryStore, query: str, wanted: Filter) -> Facets:
@@ -53,15 +57,19 @@ def _counted(db: Connection, match: str, wanted: Filter) -> Facets:
     """One statement counts the notes of every combination of the columns, and one their tags."""
     rest = replace(wanted, project=None, names=(), type=None, machine=None, source=None)
     columns = ", ".join(_COLUMNS.values())
-    crossed = _select(db, rest, match, f"{columns}, count(*)", f"GROUP BY {columns}")
-    chosen = [_chosen(wanted, name) for name in _COLUMNS]
+    shown = shown_names(all_projects(db))
+    rows = _select(db, rest, match, f"{columns}, count(*)", f"GROUP BY {columns}")
+    crossed = [(shown.get(project, project), *others) for project, *others in rows]
+    of_project, *of_others = [_chosen(wanted, name) for name in _COLUMNS]
+    project = tuple(dict.fromkeys(shown.get(name, name) for name in of_project))
+    chosen = [project, *of_others]
     fits = [[not some or value in some for value, some in zip(row, chosen, strict=False)] for row in crossed]
     found = {
         name: _most((row[place], row[-1]) for row, fit in zip(crossed, fits, strict=True) if all(_but(fit, place)))
         for place, name in enumerate(_COLUMNS)
     }
     total = sum(row[-1] for row, fit in zip(crossed, fits, strict=True) if all(fit))
-    return Facets(total, {**found, "tag": _tags(db, match, wanted)})
+    return Facets(total, {**found, "tag": _tags(db, match, wanted)}, project)
 
 
 def _chosen(wanted: Filter, name: str) -> tuple[str, ...]:

@@ -59,13 +59,18 @@ def holding(
 ) -> list[str]:
     """The ids of the episodes of a project, or of its durable notes, that hold every one of these words."""
     match = " AND ".join('"{}"'.format(word.replace('"', '""')) for word in words)
-    query = (
-        "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
-        " WHERE memories_fts MATCH :match AND m.project = :project AND (m.type = 'episodic') = :episodic"
-        f" AND {NOT_SUPERSEDED} ORDER BY m.id LIMIT :limit"
-    )
-    values = {"match": match, "project": project, "episodic": episodic, "limit": limit}
-    return [row[0] for row in _rows(store, query, values)] if match else []
+
+    def read(db: Connection) -> list[str]:
+        wanted = by_any_name(db, Filter(project))
+        query = (
+            "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
+            f" WHERE memories_fts MATCH :match AND {wanted.project_sql} AND (m.type = 'episodic') = :episodic"
+            f" AND {NOT_SUPERSEDED} ORDER BY m.id LIMIT :limit"
+        )
+        values = {**wanted.values, "match": match, "episodic": episodic, "limit": limit}
+        return [id for (id,) in db.execute(query, values)]
+
+    return store._catalogue.ask(read) if match else []
 
 
 def selected_ids(store: MemoryStore, wanted: Filter) -> list[str]:

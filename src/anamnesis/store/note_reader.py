@@ -12,7 +12,7 @@ from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.files import NoteFile, NoteFiles
 from anamnesis.store.index import Connection
-from anamnesis.store.projects import by_any_name, check_project, projects_of
+from anamnesis.store.projects import all_projects, by_any_name, check_project, counts_by_project
 from anamnesis.store.queries import Filter, MoreFilters, StoreStats, at_least_zero
 from anamnesis.store.question import Marks, Mode, Question, Ranked, Why, is_weak
 from anamnesis.store.ranking import Ranking
@@ -191,11 +191,12 @@ class NoteReader:
 
     def stats(self) -> StoreStats:
         """How many notes there are in total, by type, by project and by scope."""
-        return self._catalogue.ask(queries.stats)
+        found = self._catalogue.ask(queries.stats)
+        return found._replace(by_project=counts_by_project(found.by_project))
 
     def projects(self) -> builtins.list[str]:
-        """The projects of all notes."""
-        return self._catalogue.ask(lambda db: [name for names in projects_of(db).values() for name in names])
+        """The projects of all notes, under every name."""
+        return self._catalogue.ask(all_projects)
 
     def check_project(self, name: str) -> None:
         """Refuse a short name of several projects that is not a project itself: a search of it would be empty."""

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from anamnesis.errors import InvalidArgument
+from anamnesis.notes.project_names import comparable
 from anamnesis.project import GLOBAL
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 
 
 def names_of(asked: str, known: Iterable[str]) -> list[str]:
-    """The known names of a project: the given one, and its short name or its only full key.
+    """The known names of a project: the given one in any spelling, and its short name or its only full key.
 
-    A short name that several full keys end in is a project of its own. Case does not matter in short names.
+    A short name that several full keys end in is a project of its own.
     """
-    if asked == GLOBAL:
-        return [name for name in known if name == asked]
-    alike = [name for name in known if _last_part(name) == _last_part(asked) != "" and name != GLOBAL]
-    is_one = len({name for name in [*alike, asked] if "/" in name}) <= 1
-    same = [name for name in alike if is_one or ("/" not in name and "/" not in asked)]
-    return [name for name in known if name == asked or name in same]
+    last = _last_part(asked)
+    names = [name for name in known if name == asked or _last_part(name) == last]
+    of = _identities({*names, asked})
+    return [name for name in names if of[name] == of[asked]]
+
+
+def shown_names(known: Collection[str]) -> dict[str, str]:
+    """For each of the known names the one under which its project is listed: the full key if there is one."""
+    of = _identities(known)
+    shown: dict[str, str] = {}
+    for name in sorted(known, key=lambda name: ("/" not in name, name)):
+        shown.setdefault(of[name], name)
+    return {name: shown[of[name]] for name in known}
+
+
+def one_each(known: Collection[str]) -> list[str]:
+    """One name for each of the projects."""
+    return sorted({*shown_names(known).values()})
+
+
+def counts_by_project(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts by name as counts by project."""
+    found = defaultdict[str, int](int)
+    for name, shown in shown_names(counts).items():
+        found[shown] += counts[name]
+    return dict(found)
 
 
 def by_any_name(db: Connection, wanted: Filter) -> Filter:
@@ -51,11 +72,16 @@ def refuse_ambiguous(asked: str, projects: Iterable[str]) -> None:
 
 
 def projects_of(db: Connection) -> dict[str, list[str]]:
-    """The projects of all notes, by the last part of their names."""
+    """The names of the projects of all notes, by their last parts."""
     learned = db.learned()
     if learned.projects is None:
         learned.projects = _projects(db)
     return learned.projects
+
+
+def all_projects(db: Connection) -> list[str]:
+    """The names of the projects of all notes."""
+    return [name for names in projects_of(db).values() for name in names]
 
 
 def _projects(db: Connection) -> dict[str, list[str]]:
@@ -73,5 +99,22 @@ def _projects(db: Connection) -> dict[str, list[str]]:
     return dict(found)
 
 
+def _identities(names: Collection[str]) -> dict[str, str]:
+    """What the names of one project have in common: the last part, or the full key if several end in that part."""
+    keys = defaultdict[str, set[str]](set)
+    for name in names:
+        if "/" in name:
+            keys[_last_part(name)].add(comparable(name))
+    return {name: _identity(name, keys) for name in names}
+
+
+def _identity(name: str, keys: Mapping[str, Collection[str]]) -> str:
+    last = _last_part(name)
+    if name == GLOBAL or not last:
+        return name
+    is_one = len(keys.get(last, ())) <= 1
+    return f"\0{last}" if is_one or "/" not in name else comparable(name)
+
+
 def _last_part(name: str) -> str:
-    return name.rpartition("/")[2].lower()
+    return comparable(name).rpartition("/")[2]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from anamnesis.notes import Memory
 from anamnesis.recall.query import telling_words
-from anamnesis.store.queries import NOT_SUPERSEDED
+from anamnesis.store.projects import by_any_name
+from anamnesis.store.queries import NOT_SUPERSEDED, Filter
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
@@ -18,7 +19,7 @@ _MOST_WORDS = 24
 _MOST_NOTES = 5
 _QUERY = f"""
     SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid
-    WHERE memories_fts MATCH :match AND m.project = :project AND {NOT_SUPERSEDED}
+    WHERE memories_fts MATCH :match AND {{project}} AND {NOT_SUPERSEDED}
     ORDER BY memories_fts.rowid DESC LIMIT :most
 """
 
@@ -32,8 +33,9 @@ def may_repeat(store: MemoryStore, text: Memory) -> list[Memory]:
 
 
 def _ids(db: Connection, match: str, project: str) -> list[str]:
-    values = {"match": match, "project": project, "most": _MOST_NOTES}
-    return [id for (id,) in db.execute(_QUERY, values)]
+    wanted = by_any_name(db, Filter(project))
+    values = {**wanted.values, "match": match, "most": _MOST_NOTES}
+    return [id for (id,) in db.execute(_QUERY.format(project=wanted.project_sql), values)]
 
 
 def longest_words(text: str) -> list[str]:

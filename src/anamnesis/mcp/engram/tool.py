@@ -18,6 +18,7 @@ from anamnesis.mcp.dispatcher import Message, Work, text_result, unwrapped
 if TYPE_CHECKING:
     from anamnesis.engram.record import Marking, Row
     from anamnesis.engram.search import Recall
+    from anamnesis.engram.sessions import Place
     from anamnesis.notes.cleaning import Cleaning
     from anamnesis.store import MemoryStore
     from anamnesis.store.strength import Kind
@@ -34,7 +35,8 @@ class EngramMemory:
     """What the tools work on: a connection for each call, and the default project of calls without one.
 
     Unless it is `strict`, `recall` is used if a search by words finds nothing. `notes` is the store that dreams tidy,
-    `used` records a use of observations, and `marked` says of them that they are not the user's own.
+    `used` records a use of observations, and `marked` says of them that they are not the user's own. `place` is where
+    the client runs, if that is known.
     """
 
     database: Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -44,10 +46,17 @@ class EngramMemory:
     notes: Callable[[], MemoryStore] | None = None
     used: Used = lambda _kind, _ids: None
     marked: Marking | None = None
+    place: Callable[[], Place] | None = None
 
     def shown(self, db: sqlite3.Connection, rows: Sequence[Row], *, unasked: bool = False) -> list[Row]:
         """The rows as answers have them: those that are not the user's own say so, unless it is `strict`."""
         return [*rows] if self.strict or not self.marked else self.marked(db, rows, unasked=unasked)
+
+    def begin(self, db: sqlite3.Connection, project: str, given: str) -> str:
+        """Start the session of a write, unless it exists; returns its id."""
+        from anamnesis.engram import sessions
+
+        return sessions.begin(db, project, given, None if self.strict or not self.place else self.place())
 
     def raw_project(self, given: Arguments) -> str:
         return given.text("project") or given.cleaning(self.default_project())

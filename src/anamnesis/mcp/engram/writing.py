@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 from anamnesis.engram import observations, passive, projects, prompts, sessions, topics
 from anamnesis.engram.database import writing
@@ -20,7 +21,7 @@ def mem_save(memory: EngramMemory, given: Arguments) -> str | Structured:
     raw = memory.raw_project(given)
     project = projects.normalise(raw)
     new = NewObservation(
-        session_id=given.text("session_id") or sessions.default_session(project),
+        session_id="",
         title=given.text("title"),
         content=given.text("content"),
         type=given.text("type") or "manual",
@@ -36,8 +37,8 @@ def mem_save(memory: EngramMemory, given: Arguments) -> str | Structured:
         lines.append(f"⚠️ Project name normalized: {quote(raw)} → {quote(project)}")
     with memory.database() as db, writing(db):
         lines += _similar(db, project)
-        sessions.create(db, new.session_id, project)
-        saved = observations.add(db, new)
+        session = memory.begin(db, project, given.text("session_id"))
+        saved = observations.add(db, replace(new, session_id=session))
     if memory.strict:
         return "\n".join(lines)
     lines.insert(1, f"Saved as #{saved.id}")
@@ -89,26 +90,24 @@ def mem_delete(memory: EngramMemory, given: Arguments) -> str:
 def mem_save_prompt(memory: EngramMemory, given: Arguments) -> str:
     project = memory.project(given)
     content = given.text("content")
-    session = given.text("session_id") or sessions.default_session(project)
     with memory.database() as db, writing(db):
-        sessions.create(db, session, project)
+        session = memory.begin(db, project, given.text("session_id"))
         prompts.add(db, session, content, project)
     return f"Prompt saved: {quote(shorten(content, 80))}"
 
 
 def mem_session_summary(memory: EngramMemory, given: Arguments) -> str:
     project = memory.project(given)
-    session = given.text("session_id") or sessions.default_session(project)
     new = NewObservation(
-        session_id=session,
+        session_id="",
         title=f"Session summary: {project}",
         content=given.text("content"),
         type="session_summary",
         project=project,
     )
     with memory.database() as db, writing(db):
-        sessions.create(db, session, project)
-        observations.add(db, new)
+        session = memory.begin(db, project, given.text("session_id"))
+        observations.add(db, replace(new, session_id=session))
         if given.text("session_id") and not memory.strict:
             sessions.summarise(db, session, new.content)
     return f"Session summary saved for project {quote(project)}"
@@ -139,8 +138,7 @@ def mem_capture_passive(memory: EngramMemory, given: Arguments) -> str:
     session = given.text("session_id")
     with memory.database() as db, writing(db):
         if not session:
-            session = sessions.default_session(project)
-            sessions.create(db, session, project)
+            session = memory.begin(db, project, "")
         result = passive.capture(db, session, content, project, given.text("source") or "mcp-passive")
     return f"Passive capture complete: extracted={result.extracted} saved={result.saved} duplicates={result.duplicates}"
 

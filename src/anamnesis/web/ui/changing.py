@@ -17,6 +17,7 @@ from anamnesis.plural import counted
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.facets import named_note
 from anamnesis.store.ids import changed_at
+from anamnesis.store.projects import one_each
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.action import Action, FormInput, NextPage, ShownPage, own_page
 from anamnesis.web.ui.markdown import rendered
@@ -32,7 +33,7 @@ _BLANK = Memory(id="", type="semantic", title="", body="", machine_id="")
 def _new(site: Site, request: PageRequest) -> Data:
     project = request.query.get("project") or "global"
     draft = _draft(replace(_BLANK, project=project, title=request.query.get("title", "")))
-    return {"draft": draft, "projects": sorted(site.vault.notes.projects()), "preview": "", "fault": ""}
+    return {"draft": draft, "projects": one_each(site.vault.notes.projects()), "preview": "", "fault": ""}
 
 
 def _create(site: Site, form: FormInput) -> NextPage | ShownPage:

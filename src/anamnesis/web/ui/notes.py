@@ -44,7 +44,7 @@ def _facets(site: Site, request: PageRequest) -> Data:
     """The number of notes, in all and by each facet. The list does not wait for it."""
     found = facets(site.vault.notes, _query(request), _filter(request))
     values = {name: [list(value) for value in values] for name, values in found.values.items()}
-    return {"total": found.total, "periods": _periods(), "facets": values}
+    return {"total": found.total, "periods": _periods(), "facets": values, "chosen": [*found.chosen]}
 
 
 def selected(store: MemoryStore, request: PageRequest) -> list[str]:

@@ -12,6 +12,7 @@ from anamnesis.engram.record import Prompt
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import with_origins
 from anamnesis.store import MemoryStore
+from anamnesis.store.projects import one_each
 from anamnesis.store.recording import session_hash
 from anamnesis.store.sessions import known_sessions, named, notes_of
 from anamnesis.timeline import TimelineEvent, utc
@@ -43,7 +44,7 @@ def _read(site: Site, request: PageRequest) -> Data:
         "happened": happened,
         "page": page,
         "next": page + 1 if has_older and page < _MOST_PAGES else None,
-        "projects": sorted(store.projects()),
+        "projects": one_each(store.projects()),
     }
 
 
