@@ -11,7 +11,7 @@ from pathlib import Path
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridge import Bridge
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import fitting, note_id_of, observed
+from anamnesis.bridge.mapping import fitting, note_id_of, note_type, observed, owns
 from anamnesis.engram import observations
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
@@ -82,6 +82,8 @@ def assert_twins(store: MemoryStore, db: sqlite3.Connection, unreadable: Collect
         else:
             assert bool(row.deleted_at) == note.is_hidden, (note, row)
             assert observed(note, row, fitting) == row
+            assert owns(note_id, row.sync_id), (note, row)
+            assert note_type(str(note.engram.get("type", note.type))) == note.type, note
     for row in rows.values():
         note_id = numbers.get(row.id, "")
         own = note_id or note_id_of(row.sync_id, row.created_at)
@@ -127,7 +129,8 @@ def texts_in(root: Path, path: Path) -> bytes:
     """Everything that is kept anywhere, but for what was deleted for good: notes, trash, observations, revisions."""
     with contextlib.closing(connect(path)) as db:
         gone = purged_in(db)
-        kept = [data for data in files_in(root).values() if not any(f"\nid: {id}\n".encode() in data for id in gone)]
+        lines = [f"\nid: {id}\n".encode() for name in gone for id in (name, f"'{name}'")]  # quoted if all are digits
+        kept = [data for data in files_in(root).values() if not any(line in data for line in lines)]
         for table in ("observations", "anamnesis_revisions"):
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
                 id = "id" if table == "observations" else "observation_id"

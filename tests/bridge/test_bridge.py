@@ -14,7 +14,7 @@ import pytest
 from tests.bridge.memory import Two, connected, state
 from tests.killing import fork, wait_for
 
-from anamnesis.engram import observations, sessions
+from anamnesis.engram import observations, projects, sessions
 from anamnesis.engram.context import context, smart_context
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
@@ -178,7 +178,7 @@ def test_a_version_that_cannot_be_set_aside_is_not_given_up_and_does_not_stop_th
 def test_bytes_that_are_no_text_stay_in_every_column(two: Two) -> None:
     odd = b"cut \xc3"
     two.db.execute("INSERT INTO sessions (id, project, directory) VALUES (CAST(? AS TEXT), '', '')", (odd,))
-    columns = ("sync_id", "session_id", "type", "title", "content", "tool_name", "project", "topic_key", "created_at")
+    columns = ("session_id", "type", "title", "content", "tool_name", "project", "created_at")
     two.db.execute(INSERT, ("obs-00000000000000aa", "Title", "content"))
     for column in columns:
         two.db.execute(f"UPDATE observations SET {column} = CAST(? AS TEXT)", (odd,))
@@ -264,6 +264,27 @@ def test_a_machine_local_note_is_an_observation_and_stays_local(two: Two) -> Non
     changed = two.store.get(note.id)
     assert (changed.scope, changed.body, changed.type) == ("machine-local", "changed", "procedural")
     assert not [*(two.store.root / "memory").rglob("*.md")]
+
+
+def test_a_machine_local_note_is_not_queued_for_the_cloud_until_it_is_portable(two: Two) -> None:
+    def queued() -> list[str]:
+        return [payload for (payload,) in two.db.execute("SELECT payload FROM sync_mutations WHERE op = 'upsert'")]
+
+    note = two.store.write(type="semantic", title="Diary", body="heron", scope="machine-local")
+    two.add("Public")
+    two.agree()
+    observations.update(two.db, next(row.id for row in two.rows() if row.title == "Diary"), {"content": "egret"})
+    two.agree()
+    two.add("Other", "of another project", project="other")
+    two.store.update(note.id, project="elsewhere")
+    two.agree()
+    assert projects.migrate(two.db, "other", "elsewhere").migrated
+    two.agree()
+    assert [text for text in queued() if "Diary" in text] == []
+    assert any("Public" in text for text in queued())
+    two.store.update(note.id, scope="portable")
+    two.agree()
+    assert any("egret" in text for text in queued())
 
 
 def test_a_very_long_text_is_the_same_on_both_sides(two: Two) -> None:

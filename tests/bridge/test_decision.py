@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide
 from anamnesis.bridge.journal import UNKNOWN, Twin
-from anamnesis.bridge.mapping import all_writable, fingerprint, noted, observed
+from anamnesis.bridge.mapping import all_writable, fingerprint, noted, observed, sync_id_of
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, front_of, render
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
@@ -87,9 +87,7 @@ def test_an_observation_that_changed_alone_is_told_by_the_note_also_if_its_clock
     assert outcome.aside is None
 
 
-@pytest.mark.parametrize(
-    "changes", [{"title": "Other"}, {"body": "other"}, {"type": "episodic"}, {"project": "x/y"}, {"engram": {}}]
-)
+@pytest.mark.parametrize("changes", [{"title": "Other"}, {"body": "other"}, {"project": "x/y"}])
 def test_a_note_that_changed_alone_is_told_by_the_observation_also_within_the_same_second(
     changes: dict[str, Any],
 ) -> None:
@@ -99,6 +97,13 @@ def test_a_note_that_changed_alone_is_told_by_the_observation_also_within_the_sa
     assert outcome.row != ROW
     assert outcome.row
     assert outcome.row.id == ROW.id
+
+
+def test_a_note_without_the_fields_of_engram_keeps_its_identity_there_and_no_more() -> None:
+    outcome = decide(agreed(replace(NOTE, engram={})), AS)
+    assert outcome.note and outcome.row
+    assert outcome.note.engram == {"sync_id": ROW.sync_id}
+    assert (outcome.row.sync_id, outcome.row.topic_key, outcome.row.type) == (ROW.sync_id, None, "semantic")
 
 
 def test_tags_of_a_note_change_nothing_in_the_observation() -> None:
@@ -170,12 +175,29 @@ def test_a_new_observation_makes_a_note_and_a_new_note_an_observation() -> None:
     assert decide(Pair(NOTE.id, NOTE, b"x", None, None), AS) == Outcome(NOTE, replace(ROW, id=0))
 
 
-def test_the_note_has_the_id_that_was_found_for_it() -> None:
+def test_the_note_has_the_id_that_was_found_for_it_and_its_observation_a_sync_id_of_its_own() -> None:
     """Another observation of the same identity may be the twin of the note that would be expected."""
     outcome = decide(Pair("another", None, None, ROW, None), AS)
     assert outcome.note
     assert outcome.note.id == "another"
-    assert observed(outcome.note, ROW) == ROW
+    assert outcome.row == replace(ROW, sync_id=sync_id_of("another"))
+
+
+@pytest.mark.parametrize(
+    ("type", "kind", "settled"),
+    [
+        ("semantic", "bugfix", ("procedural", "bugfix", "bugfix")),
+        ("episodic", "decision", ("episodic", None, "episodic")),
+        ("episodic", "bugfix", ("procedural", "bugfix", "bugfix")),
+    ],
+)
+def test_of_two_types_the_word_of_engram_wins_unless_only_the_other_was_changed(
+    type: str, kind: str, settled: tuple[str, str | None, str]
+) -> None:
+    outcome = decide(agreed(replace(NOTE, type=type, engram={**NOTE.engram, "type": kind})), AS)
+    assert outcome.note and outcome.row
+    assert (outcome.note.type, outcome.note.engram.get("type"), outcome.row.type) == settled
+    assert observed(outcome.note).type == outcome.row.type
 
 
 def test_two_that_say_the_same_agree_whatever_is_remembered() -> None:

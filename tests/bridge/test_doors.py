@@ -109,8 +109,21 @@ def test_an_import_over_http_is_in_the_notes(daemon: Daemon) -> None:
         each["sync_id"] = "obs-0123456789abcdef"
         each["title"] = "Imported"
     assert post(daemon, "/import", **exported)["observations_imported"] == 1
+    for each in exported["observations"]:
+        each["title"] = "Never seen"
+    reply = daemon.ask("POST", "/import", json.dumps(exported))
+    assert (json.loads(reply.body)["observations_imported"], reply.headers["x-anamnesis-skipped"]) == (0, "1")
     with MemoryStore(daemon.home) as store:
         assert {note.title for note in store.search("carry")} == {"Exported", "Imported"}
+
+
+def test_an_export_over_http_lacks_what_is_machine_local_and_counts_it(daemon: Daemon) -> None:
+    anamnesis(daemon.home, "write", "Diary", "about the heron", "--scope", "machine-local")
+    save(daemon, "Shared", "about the stork")
+    reply = daemon.ask("GET", "/export")
+    assert "stork" in reply.text
+    assert "heron" not in reply.text
+    assert reply.headers["x-anamnesis-left-out"] == "1 observation and 1 session"
 
 
 def test_a_note_by_the_command_line_and_by_mcp_is_an_observation(daemon: Daemon) -> None:

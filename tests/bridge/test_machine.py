@@ -270,14 +270,20 @@ class TwoDoors(RuleBasedStateMachine):
             self.save(path, render(replace(note, body="\n".join(bodies[line]))))
 
     @rule(
-        which=WHICH, what=st.sampled_from(["title", "type", "tags", "engram", "extra", "hide", "show", "times", "id"])
+        which=WHICH,
+        what=st.sampled_from(
+            ["title", "type", "word", "topic", "tags", "engram", "extra", "hide", "show", "times", "id"]
+        ),
+        kind=KINDS,
     )
-    def edit_front(self, which: int, what: str) -> None:
+    def edit_front(self, which: int, what: str, kind: str) -> None:
         if path := self.file(which):
             note = parse(path.read_text("utf-8"))
             changes: dict[str, dict[str, Any]] = {
                 "title": {"title": f"E {self.text()[:8]}"},
                 "type": {"type": "episodic"},
+                "word": {"engram": {**note.engram, "type": kind}},
+                "topic": {"engram": {**note.engram, "topic_key": " A/B"}},
                 "tags": {"tags": [*note.tags, f"e{self.said}"]},
                 "engram": {"engram": {}},
                 "extra": {"extra": {"tags": "aliases: [x]\n"}},
@@ -287,6 +293,12 @@ class TwoDoors(RuleBasedStateMachine):
                 "id": {"id": "taken-by-hand"},
             }
             self.save(path, render(replace(note, **changes[what])))
+
+    @rule(which=WHICH, id=NOTE_IDS)
+    def copy_as_a_template(self, which: int, id: str) -> None:
+        if path := self.file(which):
+            note = parse(path.read_text("utf-8"))
+            self.save(path.with_name(f"{id}.md"), render(replace(note, id=id, body=f"{note.body}\n{self.text()}")))
 
     @rule(which=WHICH)
     def break_it(self, which: int) -> None:

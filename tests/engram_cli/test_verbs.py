@@ -319,3 +319,42 @@ def test_a_verb_imports_no_library_of_the_other_command_line(engram: Program) ->
         assert set(done.stderr.split()) & heavy == set()
         # An agent that starts `mcp` waits for the list of tools, and notes come with the first call of one.
         assert ("anamnesis.store" in done.stderr.split()) == (arguments != ["mcp"])
+
+
+def document(*rows: tuple[str, str, str]) -> str:
+    """An export of observations: each a sync id, a text, and the day of its last change."""
+    observations = [
+        {
+            "id": number, "sync_id": sync_id, "session_id": "s", "type": "manual", "title": text, "content": text,
+            "project": "p", "created_at": "2026-01-01 00:00:00", "updated_at": f"2026-01-{day} 00:00:00",
+        }
+        for number, (sync_id, text, day) in enumerate(rows, start=1)
+    ]  # fmt: skip
+    session = {"id": "s", "project": "p", "directory": "", "started_at": "2026-01-01 00:00:00"}
+    return json.dumps({"sessions": [session], "observations": observations, "prompts": []})
+
+
+def test_an_import_names_what_is_newer_or_deleted_here_and_not_what_is_the_same(engram: Program) -> None:
+    given = engram.folder / "given.json"
+    for rows in ([("obs-1", "old", "01"), ("obs-2", "new", "03"), ("obs-3", "same", "01")], [("obs-1", "newer", "02")]):
+        given.write_text(document(*rows))
+        assert engram("import", "given.json").err == ""
+    given.write_text(document(("obs-1", "old", "01"), ("obs-2", "before", "02"), ("obs-3", "same", "01")))
+    done = engram("import", "given.json")
+    assert done.err == (
+        'Not imported, as it is newer or deleted here: 2 observations\n  obs-1 "old"\n  obs-2 "before"\n'
+    )
+    assert "  Observations: 0\n" in done.out
+    assert engram("search", "newer").out.startswith("Found 1 memories")
+
+
+def test_of_observations_that_share_a_sync_id_each_is_imported_once(engram: Program) -> None:
+    given = engram.folder / "given.json"
+    given.write_text(document(("obs-1", "original", "01"), ("obs-1", "copied", "05"), ("obs-1", "original", "01")))
+    for imported in (2, 0):
+        done = engram("import", "given.json")
+        assert (f"  Observations: {imported}\n" in done.out, done.err) == (True, "")
+    engram("export", "all.json")
+    rows = json.loads((engram.folder / "all.json").read_text())["observations"]
+    assert sorted(row["title"] for row in rows) == ["copied", "original"]
+    assert {row["sync_id"] for row in rows if row["title"] == "original"} == {"obs-1"}

@@ -161,6 +161,23 @@ def test_an_edit_in_obsidian_is_imported_and_an_edit_here_is_not_lost(store: Mem
     assert imported(store, "markdown", vault) == ImportResult(unchanged=1, left=2)
 
 
+@pytest.mark.parametrize("form", ["jsonl", "markdown", "portable-ai-memory"])
+def test_what_is_machine_local_here_is_machine_local_in_another_home(
+    store: MemoryStore, tmp_path: Path, form: str
+) -> None:
+    store.put(replace(LAMP, scope="machine-local"))
+    place = tmp_path / "exported"
+    if form == "markdown":
+        export_obsidian(store.root, chosen(store), place)
+    else:
+        exported = json.dumps(portable_store(chosen(store), "ada", TIME))
+        place.write_text(as_line(store.get(LAMP.id)) if form == "jsonl" else exported)
+    with MemoryStore(tmp_path / "other") as other:
+        assert imported(other, form, place).new == 1
+        assert [note.title for note in other.list(scope="machine-local")] == ["The lamp"]
+        assert not other.list(scope="portable")
+
+
 def test_of_a_title_changed_here_and_in_obsidian_both_stay_where_they_are(store: MemoryStore, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     store.put_all(NOTES)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from anamnesis.bridge.journal import UNKNOWN, Twin
-from anamnesis.bridge.mapping import fingerprint
+from anamnesis.bridge.mapping import fingerprint, is_copy, settled
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, parse
 from anamnesis.notes.merge import merge
+from anamnesis.notes.spaces import space_of
 from anamnesis.store.files import NoteFile
 
 
@@ -26,6 +27,8 @@ class Pair:
     # The versions of the observation since then, the oldest first, if it has changed.
     versions: tuple[Observation, ...] = ()
     file: NoteFile | None = None
+    # Another member of a team wrote it, so its fields are not put in order here: that would be an edit of theirs.
+    is_of_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,63 @@ class Translation:
 
 
 def decide(pair: Pair, as_: Translation) -> Outcome:
-    """If one side changed, it wins. If both did, they are merged, and nothing is lost."""
+    """If one side changed, it wins. If both did, they are merged, and nothing is lost.
+
+    Fields that do not fit the note, as after an edit by hand, are changed on both sides.
+    """
+    outcome = _decided(pair, as_)
+    if outcome.note is None or outcome.row is None:
+        return outcome
+    note = settled(outcome.note, pair.twin.front if pair.twin else "")
+    if note is outcome.note:
+        return outcome
+    return replace(outcome, note=outcome.note if pair.is_of_others else note, row=as_.row(note, pair.row))
+
+
+def claims_topic(pair: Pair, outcome: Outcome) -> bool:
+    """Whether a note gives its row a topic key that the row did not have: Engram's own rows may share theirs."""
+    return _topic(outcome.row) not in (None, _topic(pair.row))
+
+
+def with_one_row_a_topic(decided: Sequence[tuple[Pair, Outcome]]) -> list[tuple[Pair, Outcome]]:
+    """These with each topic key that a note claims at one live row of the project and space: the last updated one,
+    which Engram revises.
+
+    One that comes back or is a copy gives way to those that were there. Notes of others keep theirs.
+    """
+    claims: dict[object, list[tuple[Pair, Outcome]]] = {}
+    for pair, outcome in decided:
+        if outcome.note and _topic(outcome.row) and not pair.is_of_others:
+            topic = _topic(outcome.row), outcome.note.project, space_of(outcome.note)
+            claims.setdefault(topic, []).append((pair, outcome))
+    losing: set[str] = set()
+    for claiming in claims.values():
+        if any(claims_topic(*each) for each in claiming):
+            winner, _ = max(sorted(claiming, key=lambda claim: claim[0].note_id), key=_claim)
+            losing |= {pair.note_id for pair, _ in claiming} - {winner.note_id}
+    return [(pair, _without_topic(outcome) if pair.note_id in losing else outcome) for pair, outcome in decided]
+
+
+def _topic(row: Observation | None) -> tuple[str, str, str] | None:
+    """The topic key of a live row, with its project and scope."""
+    return (row.topic_key, row.project or "", row.scope) if row and row.topic_key and not row.deleted_at else None
+
+
+def _claim(claim: tuple[Pair, Outcome]) -> tuple[bool, str, bool]:
+    pair, outcome = claim
+    comes_back = bool(pair.row and pair.row.deleted_at)
+    gives_way = comes_back or bool(pair.note and is_copy(pair.note))
+    return not gives_way, outcome.row.updated_at if outcome.row else "", pair.row is not None
+
+
+def _without_topic(outcome: Outcome) -> Outcome:
+    note, row = outcome.note, outcome.row
+    if note:
+        note = replace(note, engram={name: value for name, value in note.engram.items() if name != "topic_key"})
+    return replace(outcome, note=note, row=row and replace(row, topic_key=None))
+
+
+def _decided(pair: Pair, as_: Translation) -> Outcome:
     is_note_as_agreed = pair.twin is not None and pair.note_hash == pair.twin.note_hash
     is_row_as_agreed = pair.twin is not None and pair.row and fingerprint(pair.row) == pair.twin.row_hash
     if is_note_as_agreed and is_row_as_agreed:

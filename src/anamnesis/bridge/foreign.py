@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from anamnesis.bridge import journal
-from anamnesis.engram.observations import is_bridged
 from anamnesis.engram.record import Row
+from anamnesis.engram.twins import is_bridged
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory, parse
 from anamnesis.notes.fence import field, marked_title, quoted

@@ -17,7 +17,8 @@ from anamnesis.engram.normal import content_hash
 from anamnesis.engram.observations import COLUMNS
 from anamnesis.engram.record import Observation, Origin
 from anamnesis.engram.strings import valid
-from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observations
+from anamnesis.engram.twins import MACHINE_LOCAL
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
 # The bridge's name in the change log of the notes.
@@ -187,6 +188,17 @@ def unpaired(db: sqlite3.Connection, sync_id: str) -> list[Observation]:
     return [as_observation(row) for row in rows]
 
 
+def of_same_topics(db: sqlite3.Connection, rows: Iterable[Observation]) -> set[int]:
+    """The live observations with the topic keys of these, in their projects and scopes."""
+    found = db.execute(
+        "SELECT observations.id FROM json_each(:topics) JOIN observations INDEXED BY idx_obs_topic"
+        " ON topic_key = json_extract(value, '$[0]') AND ifnull(project, '') = json_extract(value, '$[1]')"
+        " AND scope = json_extract(value, '$[2]') WHERE deleted_at IS NULL",
+        {"topics": _list([row.topic_key, row.project or "", row.scope] for row in rows)},
+    )
+    return {id for (id,) in found}
+
+
 def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iterable[str] = ()) -> list[Twin]:
     """The twins of these observations and of these notes."""
     rows = db.execute(
@@ -260,10 +272,20 @@ _SAVE_TWIN = """
 
 
 def save_twins(db: sqlite3.Connection, twins: Sequence[Twin]) -> None:
-    """Save agreements, with the last revisions until now, and clear the observations' pending changes."""
+    """Save agreements, with the last revisions until now, and clear the observations' pending changes.
+
+    What is machine-local does not stay in the queue for Engram's cloud.
+    """
     if twins:
         db.executemany(_SAVE_TWIN, [_values(twin) | {"revision": None} for twin in twins])
         forget_changes(db, *(twin.observation_id for twin in twins))
+    if local := [twin.observation_id for twin in twins if is_machine_local(twin)]:
+        withdraw_observations(db, [row.sync_id for row in observations(db, local).values()])
+
+
+def is_machine_local(twin: Twin) -> bool:
+    """Whether the note was machine-local when both sides last agreed."""
+    return MACHINE_LOCAL in twin.front.splitlines()
 
 
 def save_former_twin(db: sqlite3.Connection, twin: Twin, row: Observation) -> None:

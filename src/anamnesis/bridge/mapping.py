@@ -10,10 +10,11 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from anamnesis.engram import projects
+from anamnesis.engram import projects, topics
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.record import Observation, Origin
 from anamnesis.engram.sessions import default_session
@@ -22,9 +23,11 @@ from anamnesis.notes import (
     Memory,
     MemoryType,
     derived_id,
+    ending_of,
     has_time,
     moment_of,
     number_of,
+    parse,
     ulid,
     ulid_of,
     utc_time,
@@ -40,6 +43,7 @@ _NO_TITLE = "Untitled"
 _CLIENT = "a client of Engram"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
 _LATEST_TIME = ulid(1 << 42, 0)  # in 2109
+_SYNC_ID_LINE = "\n  sync_id: "
 _ENGRAM_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
 
@@ -111,6 +115,45 @@ def same_bits_id(sync_id: str) -> str:
     """The ULID of a sync id's 128 bits, whatever its time; "" if it has another form."""
     own = _OWN_SYNC_ID.fullmatch(sync_id)
     return ulid_of(int(own[1], 16)) if own else ""
+
+
+@lru_cache(maxsize=1024)  # asked several times of each note that is reconciled
+def owns(note_id: str, sync_id: str) -> bool:
+    """Whether a note of this id is that of an observation with this sync id: of several notes with one, only one is."""
+    return bool(sync_id.strip()) and (
+        ending_of(note_id) == ending_of(derived_id("", sync_id))
+        or note_id == same_bits_id(sync_id)
+        or sync_id == sync_id_of(note_id)
+    )
+
+
+def is_copy(note: Memory) -> bool:
+    """Whether a note has the sync id of another one: its file was copied, or its id was changed by hand."""
+    given = note.engram.get("sync_id")
+    return isinstance(given, str) and not owns(note.id, given)
+
+
+def settled(note: Memory, front: str = "") -> Memory:
+    """A note whose fields of `engram` fit it: a sync id that it owns, a key in Engram's form, a type of its own type.
+
+    It keeps the sync id of the `front` matter of the last agreement. Of two types that do not fit, that of `engram`
+    wins, unless it has not changed since.
+    """
+    engram, type = dict(note.engram), note.type
+    if is_copy(note):
+        del engram["sync_id"]
+    if "sync_id" not in engram and _SYNC_ID_LINE in front and not is_copy(former := parse(front)):
+        engram["sync_id"] = former.engram["sync_id"]
+    if isinstance(key := engram.get("topic_key"), str):
+        engram["topic_key"] = topics.normalise(key)
+        if not engram["topic_key"]:
+            del engram["topic_key"]
+    if isinstance(kind := engram.get("type"), str) and note_type(kind) != type:
+        if front and parse(front).engram.get("type") == kind:
+            del engram["type"]
+        else:
+            type = note_type(kind)
+    return note if (type, engram) == (note.type, note.engram) else replace(note, type=type, engram=engram)
 
 
 def observed(
@@ -256,6 +299,8 @@ def _is_current(name: str, value: object, note: Memory) -> bool:
         return name in _NULLABLE and (name != "project" or note.project == GLOBAL)
     if not isinstance(value, str):
         return False
+    if name == "sync_id":
+        return owns(note.id, value)
     if name == "type":
         return note_type(value) == note.type
     if name == "title":

@@ -11,7 +11,17 @@ from pathlib import PurePosixPath
 from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Pair
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, observed, same_bits_id, says_the_same, sync_id_in
+from anamnesis.bridge.mapping import (
+    fingerprint,
+    fitting,
+    is_copy,
+    note_id_of,
+    observed,
+    same_bits_id,
+    says_the_same,
+    sync_id_in,
+    sync_id_of,
+)
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, derived_id, named_ids
 from anamnesis.store import MemoryStore
@@ -98,6 +108,8 @@ def row_of(db: sqlite3.Connection, note_id: str, note: Memory | None) -> int | N
 def _row_of(db: sqlite3.Connection, note: Memory, taken: Collection[int]) -> Observation | None:
     """The observation of a note without a twin; of several with one sync id, the likeliest."""
     rows = [row for row in journal.unpaired(db, sync_id_in(note)) if row.id not in taken]
+    if is_copy(note):  # the original may not have found its observation yet
+        rows = [row for row in rows if note.id in _ids(row)] or journal.unpaired(db, sync_id_of(note.id))
     if len(rows) > 1:
         rows.sort(
             key=lambda row: (
@@ -136,7 +148,7 @@ def _forgotten(db: sqlite3.Connection, store: MemoryStore, id: int) -> Iterator[
     ids = {note_id for version in versions for note_id in _ids(version)}
     ids -= {twin.note_id for twin in journal.twins(db, of_notes=ids)}
     for note_id, file in store.files(ids).items():
-        if file.memory and sync_id_in(file.memory) in {version.sync_id for version in versions}:
+        if file.memory and {sync_id_in(file.memory), sync_id_of(note_id)} & {version.sync_id for version in versions}:
             is_unchanged = any(says_the_same(observed(file.memory, row, fitting), row) for row in versions)
             yield note_id, file, Twin(id, note_id, b"", file.hash, "", 0) if is_unchanged else None
 

@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import journal
-from anamnesis.bridge.decision import Outcome, Pair, Translation, decide
+from anamnesis.bridge.decision import Outcome, Pair, Translation, claims_topic, decide, with_one_row_a_topic
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, noted, observed
 from anamnesis.bridge.pairing import pairs_of, row_of
 from anamnesis.engram import database, observations
 from anamnesis.engram.record import Observation, Origin
+from anamnesis.engram.sync_queue import enqueue_observations
 from anamnesis.erasure import overwriting
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
@@ -109,7 +110,15 @@ class Reconciliation:
             pairs, stuck = pairs_of(self._db, self._store, rows, notes, given.files if given else {})
             seen = journal.last_change(self._db) if any(map(_number, pairs)) else 0
             origins = journal.origins(self._db, [pair.row.id for pair in pairs if pair.row])
+        shared = self._store.shared.of(pair.note_id for pair in pairs) if self._store.has_shared else {}
+        others = {id for id, each in shared.items() if not each.is_own}
+        pairs = [replace(pair, is_of_others=pair.note_id in others) for pair in pairs] if others else pairs
         changes = self._decide(pairs, origins, [*rows], seen)
+        claiming = [outcome.row for pair, outcome in changes.decided if outcome.row and claims_topic(pair, outcome)]
+        known = {*rows, *(pair.row.id for pair in pairs if pair.row)}
+        if claiming and (rivals := journal.of_same_topics(self._db, claiming) - known):
+            return self.decided([*rows, *rivals], notes, given)  # one of them may have to give its topic key up
+        changes.decided = with_one_row_a_topic(changes.decided)
         changes.stuck = {*stuck} - {*rows}
         changes.learn(given)
         return changes
@@ -237,6 +246,8 @@ class Reconciliation:
             return
         if row and row != before:
             row = replace(row, id=journal.save_row(self._db, row, before))
+        elif row and pair.twin and journal.is_machine_local(pair.twin):  # may have become portable
+            enqueue_observations(self._db, [row])
         if pair.twin:
             journal.forget_twin(self._db, pair.twin)
         if row and file:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.journal import FOLLOWER
-from anamnesis.bridge.mapping import fingerprint
+from anamnesis.bridge.mapping import fingerprint, owns
 from anamnesis.engram import schema
 from anamnesis.engram.database import connect_to_read, reading
 from anamnesis.engram.observations import COLUMNS
@@ -52,6 +52,17 @@ def read_drift(path: Path, store: MemoryStore) -> int:
     """The drift as it is on the disk; 0 if the two sides were never reconciled, as everything is pending then."""
     with closing(connect_to_read(path)) as db, reading(db):
         return drift(db, store) if journal.is_prepared(db) else 0
+
+
+def read_copies(path: Path) -> int:
+    """How many observations have the sync id of another one, as earlier releases and Engram's own import left them."""
+    with closing(connect_to_read(path)) as db, reading(db):
+        if not journal.is_prepared(db):
+            return 0
+        pairs = db.execute(
+            "SELECT note_id, ifnull(sync_id, '') FROM anamnesis_twins JOIN observations ON id = observation_id"
+        )
+        return sum(not owns(note_id, sync_id) for note_id, sync_id in pairs)
 
 
 def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:

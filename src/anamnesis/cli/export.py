@@ -34,9 +34,9 @@ def command(form: str, path: Path, as_json: bool, **wanted: Any) -> None:
     obsidian            a folder: file names from titles, working links. `anamnesis import markdown PATH`
                         imports the edits that were made there; an edited file is not overwritten
     portable-ai-memory  its interchange format, version 1.0
-    engram              the format of `engram import`
+    engram              the format of `engram import`. It has no scope, so machine-local notes are left out
 
-    JSON: {"exported", "path"}; for obsidian {"written", "unchanged", "edited", "path"}
+    JSON: {"exported", "path", "left_out" if any}; for obsidian {"written", "unchanged", "edited", "path"}
     """
     with open_store(only_to_read=form != "obsidian") as store:
         notes = chosen(store, **wanted)
@@ -46,7 +46,10 @@ def command(form: str, path: Path, as_json: bool, **wanted: Any) -> None:
 
                 counts = asdict(export_obsidian(store.root, notes, path))
             else:
-                counts = {"exported": _write(form, [*notes], path)}
+                whole = [*notes]
+                kept = [note for note in whole if form != "engram" or note.scope == "portable"]
+                left_out = len(whole) - len(kept)
+                counts = {"exported": _write(form, kept, path), **({"left_out": left_out} if left_out else {})}
         except OSError as error:
             raise Unwritable(f"{path} cannot be written: {error.strerror or error}.") from error
     if as_json:
@@ -58,6 +61,8 @@ def command(form: str, path: Path, as_json: bool, **wanted: Any) -> None:
         )
     else:
         click.echo(f"Exported {counted(counts['exported'], 'note')} to {path}.")
+    if "left_out" in counts:
+        click.echo(f"Left out, as machine-local: {counted(counts['left_out'], 'note')}.", err=True)
 
 
 def _write(form: str, notes: list[Memory], path: Path) -> int:

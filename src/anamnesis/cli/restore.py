@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import click
@@ -10,7 +11,9 @@ from anamnesis.age import age
 from anamnesis.cli.naming import resolve_note
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.notes import as_dict
+from anamnesis.errors import InvalidNote
+from anamnesis.notes import as_dict, parse
+from anamnesis.store import MemoryStore
 from anamnesis.store.deleted import DeletedNote, deleted_notes
 
 
@@ -30,7 +33,9 @@ def command(note_id: str | None, as_json: bool) -> None:
     """
     with open_store() as store:
         if note_id:
-            note = store.restore(resolve_note(store, note_id, live=False, deleted=True).id)
+            found_id = resolve_note(store, note_id, live=False, deleted=True).id
+            topic = _topic(store, found_id)
+            note = store.get(store.restore(found_id).id)  # the bridge may have changed it
             origin = store.origins([note]).get(note.id)
         else:
             found = deleted_notes(store)
@@ -38,6 +43,8 @@ def command(note_id: str | None, as_json: bool) -> None:
         print_json(as_dict(note) | (origin.shown() if origin else {}))
     elif note_id:
         click.echo(f"Restored: {note.id} ({in_a_line(note.title)}){f', {origin.brief}' if origin else ''}")
+        if topic and "topic_key" not in note.engram:
+            click.echo(f"Another note has its topic key {in_a_line(topic)} and keeps it.", err=True)
     elif as_json:
         print_json([each.shown() for each in found])
     elif on_terminal():
@@ -48,6 +55,15 @@ def command(note_id: str | None, as_json: bool) -> None:
 
 def _remark(note: DeletedNote) -> list[str]:
     return [note.origin.brief] if note.origin else []
+
+
+def _topic(store: MemoryStore, note_id: str) -> str:
+    """The topic key in Engram of a deleted note."""
+    for each in deleted_notes(store):
+        if each.id == note_id:
+            with contextlib.suppress(OSError, UnicodeError, InvalidNote):
+                return str(parse((store.root / each.path).read_text("utf-8")).engram.get("topic_key") or "")
+    return ""
 
 
 def _draw(found: Sequence[DeletedNote]) -> None:

@@ -166,7 +166,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
     path = find_engram(settings)
     if path is None:
         return
-    from anamnesis.bridge.upkeep import read_drift, read_state
+    from anamnesis.bridge.upkeep import read_copies, read_drift, read_state
 
     def reconcile() -> None:
         with open_vault(settings, pending=True) as vault:
@@ -175,7 +175,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
                 vault.bridge.reconcile()
 
     try:
-        state, drift = read_state(path, store), read_drift(path, store)
+        state, drift, copies = read_state(path, store), read_drift(path, store), read_copies(path)
     except FAILURES as error:
         fault, fix = (error.message, error.hint) if isinstance(error, AnamnesisError) else (f"{error}.", "")
         yield Finding(str(path), fault, fix or "Fix it, or restore a copy; the notes are files of their own.")
@@ -189,6 +189,11 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
         differ = counted(drift, "note differs from its observation", "notes differ from their observations")
         fault = f"{differ}, and no change is recorded."
         yield Finding(str(path), fault, "Compare everything: anamnesis bridge reconcile --all", reconcile)
+
+    if copies:
+        have = counted(copies, "observation has", "observations have")
+        fault = f"{have} the sync id of another one, so an import elsewhere skips them."
+        yield Finding(str(path), fault, "Give each its own: anamnesis bridge reconcile --all", reconcile)
 
 
 def _with(found: MemoryStore, work: Callable[[MemoryStore], object]) -> Callable[[], object]:

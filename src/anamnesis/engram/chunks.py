@@ -13,13 +13,12 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anamnesis.disk import write_atomically
-from anamnesis.engram import VERSION, exchange, gojson, observations, sessions
+from anamnesis.engram import VERSION, exchange, gojson, sessions
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import Export, Observation, Prompt, Session
@@ -66,6 +65,8 @@ class ImportedChunks:
     observations: int = 0
     prompts: int = 0
     unreadable: list[str] = field(default_factory=list)
+    older: list[Observation] = field(default_factory=list)
+    """Skipped observations that say something else than newer or deleted ones here."""
 
 
 def status(db: sqlite3.Connection, folder: Path) -> Status:
@@ -81,17 +82,16 @@ def export(
     warn: Callable[[str], object] = lambda _: None,
     *,
     clean: Clean = list,
+    left_out: Callable[[str], object] = lambda _: None,
 ) -> tuple[str, Chunk] | None:
     """Export the rows that are in no chunk, of one project or of all; returns the id and content, or None.
 
     An export beyond the limits of a chunk becomes several, whose ids are joined by commas. A chunk that cannot be read
-    is reported to `warn`; its rows may be exported again.
+    is reported to `warn`; its rows may be exported again. `left_out` is that of `exchange.export`.
     """
     manifest = _manifest(folder)
-    everything = exchange.export(db, project, clean=clean)
-    local = _machine_local(db)
-    portable = tuple(row for row in everything.observations if row.id not in local)
-    chunk = _new(replace(everything, observations=portable), folder, _entries(manifest), created_by, warn)
+    everything = exchange.export(db, project, clean=clean, left_out=left_out)
+    chunk = _new(everything, folder, _entries(manifest), warn)
     known = _known(db) | {entry["id"] for entry in _entries(manifest)}
     parts = {hashlib.sha256(data).hexdigest()[:8]: (part, data) for part, data in _parts(chunk)}
     new = {id: part for id, part in parts.items() if id not in known}
@@ -154,7 +154,8 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = list, strict
             chunk = cleaned(read, clean)
             with writing(db):
                 [origin] = clean([str(entry.get("created_by") or "")])
-                counts = exchange.import_(db, _complete(db, chunk), origin, strict=strict)
+                complete = _complete(db, chunk)
+                counts = exchange.import_(db, complete, origin, strict=strict, skipped=result.older.append)
                 _record(db, id)
         except (RefusedPath, ValueError, Refused) as error:
             result.unreadable.append(f"chunk {id}: {error}")
@@ -178,34 +179,20 @@ def _complete(db: sqlite3.Connection, chunk: Chunk) -> Export:
     return Export(VERSION, "", (*chunk.sessions, *missing.values()), chunk.observations, chunk.prompts)
 
 
-def _new(
-    everything: Export, folder: Path, entries: list[dict[str, Any]], created_by: str, warn: Callable[[str], object]
-) -> Chunk:
-    """The rows since this machine's last export that are in no chunk written since then.
+def _new(everything: Export, folder: Path, entries: list[dict[str, Any]], warn: Callable[[str], object]) -> Chunk:
+    """The rows that are in no chunk.
 
-    Engram takes the rows younger than the newest chunk of any machine. That loses rows of the same second, and rows
-    saved before somebody else's export.
+    Engram takes the rows younger than the newest chunk. That loses rows of the same second, rows saved before somebody
+    else's export or before one of another project, and notes that were machine-local until now.
     """
-    times = [_normal(str(entry.get("created_at"))) for entry in entries]
-    own = [time for time, entry in zip(times, entries, strict=True) if entry.get("created_by") == created_by]
-    since = max(own, default="")
     held: set[str] = set()
-    for time, entry in zip(times, entries, strict=True):
-        if time >= since:
-            held |= _keys(folder, entry["id"], warn)
+    for entry in entries:
+        held |= _keys(folder, entry["id"], warn)
 
     def new(rows: Iterable[Row]) -> tuple[Row, ...]:
-        return tuple(row for row in rows if _time(row) >= since and _key(row) not in held)
+        return tuple(row for row in rows if _key(row) not in held)
 
     return Chunk(new(everything.sessions), new(everything.observations), new(everything.prompts))
-
-
-def _machine_local(db: sqlite3.Connection) -> set[int]:
-    """The observations whose notes are machine-local."""
-    if not observations.is_bridged(db):
-        return set()
-    is_local = observations.having_line("scope: machine-local")
-    return {id for (id,) in db.execute(f"SELECT observation_id FROM anamnesis_twins WHERE {is_local}")}
 
 
 def _keys(folder: Path, id: str, warn: Callable[[str], object]) -> set[str]:
@@ -222,20 +209,6 @@ def _keys(folder: Path, id: str, warn: Callable[[str], object]) -> set[str]:
 
 def _key(row: Session | Observation | Prompt) -> str:
     return f"session {row.id}" if isinstance(row, Session) else row.sync_id
-
-
-def _time(row: Session | Observation | Prompt) -> str:
-    return _normal(row.started_at if isinstance(row, Session) else row.created_at)
-
-
-def _normal(moment: str) -> str:
-    """A time in the database's form."""
-    if "T" not in moment:
-        return moment.strip()
-    try:
-        return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        return moment.strip()
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

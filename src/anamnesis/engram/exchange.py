@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
 
 from anamnesis.engram import VERSION, normal, observations, projects, prompts, sessions, topics
 from anamnesis.engram.clean import Clean, cleaned
@@ -12,12 +13,22 @@ from anamnesis.engram.database import Refused, reading, refusal, writing
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Export, ImportResult, Observation, Prompt, Session
 from anamnesis.engram.strings import trim_space, valid
+from anamnesis.engram.twins import machine_local
+from anamnesis.plural import counted, listed
 
 
-def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean = list) -> Export:
+def export(
+    db: sqlite3.Connection,
+    project: str | None = None,
+    *,
+    clean: Clean = list,
+    left_out: Callable[[str], object] = lambda _: None,
+) -> Export:
     """All sessions, observations (also deleted ones) and prompts; or those of a project, with their sessions.
 
-    Every text is cleaned, because an export leaves this machine.
+    An export leaves this machine, so every text is cleaned, and machine-local observations are left out: an import
+    would make them portable. So are the sessions that have no other observations, with their prompts. `left_out` gets
+    the counts in words.
     """
     of_project = used = "TRUE"
     if project is not None:
@@ -29,6 +40,7 @@ def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean =
     values = {"project": valid(project or "")}
     with reading(db):
         (now,) = db.execute("SELECT datetime('now')").fetchone()
+        local, secluded = _machine_local(db)
         found = (
             db.execute(f"SELECT {sessions.COLUMNS} FROM sessions WHERE {used} ORDER BY started_at, rowid", values),
             db.execute(f"SELECT {observations.COLUMNS} FROM observations WHERE {of_project} ORDER BY id", values),
@@ -41,21 +53,71 @@ def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean =
             observations=tuple(Observation(*row) for row in found[1]),
             prompts=tuple(Prompt(*row) for row in found[2]),
         )
-    return cleaned(everything, clean)
+    portable = replace(
+        everything,
+        sessions=tuple(each for each in everything.sessions if each.id not in secluded),
+        observations=tuple(each for each in everything.observations if each.id not in local),
+        prompts=tuple(each for each in everything.prompts if each.session_id not in secluded),
+    )
+    if portable != everything:
+        left_out(_difference(everything, portable))
+    return cleaned(portable, clean)
 
 
-def import_(db: sqlite3.Connection, data: Export, origin: str = "unknown", *, strict: bool = False) -> ImportResult:
+def _machine_local(db: sqlite3.Connection) -> tuple[set[int], set[str]]:
+    """The observations whose notes are machine-local, and the sessions that have no others."""
+    twins = machine_local(db)
+    local = {id for (id,) in db.execute(twins)}
+    only = f"SELECT session_id FROM observations GROUP BY session_id HAVING min(id IN ({twins}))"
+    return local, {id for (id,) in db.execute(only)} if local else set()
+
+
+def _difference(everything: Export, portable: Export) -> str:
+    """How many rows of each kind an export lacks, in words."""
+    kinds = ("observations", "sessions", "prompts")
+    counts = {kind: len(getattr(everything, kind)) - len(getattr(portable, kind)) for kind in kinds}
+    return listed(counted(count, kind.removesuffix("s")) for kind, count in counts.items() if count)
+
+
+def import_(
+    db: sqlite3.Connection,
+    data: Export,
+    origin: str = "unknown",
+    *,
+    strict: bool = False,
+    skipped: Callable[[Observation], object] = lambda _: None,
+) -> ImportResult:
     """Import new rows and newer observations, in one transaction.
 
     The origin is recorded for each observation whose text comes from it. If `strict`, names of projects are not
-    normalised.
+    normalised. `skipped` gets each observation that says something else than a newer or deleted one here.
     """
     with writing(db):
         return ImportResult(
             sum(_import_session(db, _bound(each, strict)) for each in data.sessions),
-            sum(_import_observation(db, each, _bound(each, strict), origin) for each in data.observations),
+            sum(
+                _import_observation(db, each, _bound(each, strict), origin, skipped)
+                for each in _with_own_sync_ids(db, data.observations)
+            ),
             sum(_import_prompt(db, each, _bound(each, strict)) for each in data.prompts),
         )
+
+
+def _with_own_sync_ids(db: sqlite3.Connection, rows: Iterable[Observation]) -> Iterator[Observation]:
+    """The rows; of different ones that share a sync id, all but one without it, so that each is imported."""
+    sharing: dict[str, dict[tuple[str, str], Observation]] = {}
+    for row in rows:
+        sharing.setdefault(row.sync_id if trim_space(row.sync_id) else f"row {row.id}", {}).setdefault(_text(row), row)
+    for shared in sharing.values():
+        first = next(iter(shared.values()))
+        if len(shared) > 1:
+            query = "SELECT title, content FROM observations WHERE sync_id = :sync_id ORDER BY id DESC LIMIT 1"
+            first = shared.get(db.execute(query, {"sync_id": valid(first.sync_id)}).fetchone(), first)
+        yield from (row if row is first else replace(row, sync_id="") for row in shared.values())
+
+
+def _text(row: Observation) -> tuple[str, str]:
+    return row.title, row.content
 
 
 def _import_session(db: sqlite3.Connection, values: dict[str, object]) -> bool:
@@ -77,7 +139,11 @@ def _import_session(db: sqlite3.Connection, values: dict[str, object]) -> bool:
 
 
 def _import_observation(
-    db: sqlite3.Connection, observation: Observation, values: dict[str, object], origin: str
+    db: sqlite3.Connection,
+    observation: Observation,
+    values: dict[str, object],
+    origin: str,
+    skipped: Callable[[Observation], object],
 ) -> bool:
     values |= {
         "sync_id": _identity("obs", observation),
@@ -88,11 +154,15 @@ def _import_observation(
         "duplicate_count": max(observation.duplicate_count, 1),
     }
     known = db.execute(
-        f"SELECT id, updated_at, {', '.join(_SAID)} FROM observations WHERE sync_id = :sync_id"
+        f"SELECT id, updated_at, {', '.join(_SAID)}, deleted_at FROM observations WHERE sync_id = :sync_id"
         " ORDER BY id DESC LIMIT 1",
         values,
     ).fetchone()
+    *said, deleted_at = known[2:] if known else (None,)
+    is_same = said == [values[name] for name in _SAID]
     if known and known[1] >= observation.updated_at:
+        if not is_same or (deleted_at and not observation.deleted_at):
+            skipped(observation)
         return False
     if known:
         values["id"] = known[0]
@@ -100,7 +170,7 @@ def _import_observation(
     else:
         sql = f"INSERT INTO observations ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
     added = _execute(db, sql, values, f"import observation {observation.id}")
-    if not known or known[2:] != tuple(values[name] for name in _SAID):
+    if not is_same:
         db.execute(_MARK, {**values, "known": known and known[0], "origin": valid(origin)})
     else:
         db.execute("UPDATE anamnesis_imported SET updated_at = :updated_at WHERE observation_id = :id", values)

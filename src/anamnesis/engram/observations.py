@@ -15,7 +15,8 @@ from anamnesis.engram import normal, projects, topics
 from anamnesis.engram.database import Connection, NotFound, refusal, writing
 from anamnesis.engram.record import Observation
 from anamnesis.engram.strings import byte_length, valid
-from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observation
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observations
+from anamnesis.engram.twins import having_line, is_bridged
 from anamnesis.erasure import overwriting
 
 DEFAULT_RECENT = 20
@@ -148,7 +149,7 @@ def delete(db: sqlite3.Connection, id: int, hard: bool = False, *, strict: bool 
         if hard:
             db.execute("DELETE FROM observations WHERE id = :id", {"id": id})
             if not strict:
-                withdraw_observation(db, sync_id or "")
+                withdraw_observations(db, [sync_id or ""])
         else:
             db.execute(
                 f"UPDATE observations SET deleted_at = :now, updated_at = {_CHANGED_AT} WHERE id = :id",
@@ -177,16 +178,6 @@ def recent(
         {"project": name, "scope": normal.scope(scope), "limit": limit if limit > 0 else DEFAULT_RECENT},
     )
     return [Observation(*row) for row in rows]
-
-
-def is_bridged(db: sqlite3.Connection) -> bool:
-    """Whether observations have notes."""
-    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins'").fetchone() is not None
-
-
-def having_line(line: str) -> str:
-    """The SQL condition that the note of an observation has this line in its front matter."""
-    return f"instr(replace(front, char(13), ''), char(10) || '{line}' || char(10))"
 
 
 def new_sync_id(prefix: str) -> str:

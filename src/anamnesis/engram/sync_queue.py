@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from operator import attrgetter
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Observation
 from anamnesis.engram.strings import valid
+from anamnesis.engram.twins import machine_local
 
 TARGET = "cloud"
 
@@ -82,11 +84,12 @@ def enqueue_deletion(db: sqlite3.Connection, sync_id: str, deleted_at: str, *, h
     _enqueue(db, [_mutation("observation", sync_id, payload, None, "delete")])
 
 
-def withdraw_observation(db: sqlite3.Connection, sync_id: str) -> None:
-    """Delete an observation's upserts with their texts from the queue. Its deletion stays."""
+def withdraw_observations(db: sqlite3.Connection, sync_ids: Iterable[str]) -> None:
+    """Delete observations' upserts with their texts from the queue. Their deletions stay."""
     db.execute(
-        "DELETE FROM sync_mutations WHERE entity = 'observation' AND op = 'upsert' AND entity_key = :key",
-        {"key": valid(sync_id)},
+        "DELETE FROM sync_mutations WHERE entity = 'observation' AND op = 'upsert'"
+        " AND entity_key IN (SELECT value FROM json_each(:keys))",
+        {"keys": json.dumps([*map(valid, sync_ids)])},
     )
 
 
@@ -101,7 +104,7 @@ def state(db: sqlite3.Connection) -> QueueState | None:
 
 
 def enqueue_project(db: sqlite3.Connection, project: str) -> None:
-    """Enqueue all rows of a project that were never enqueued, as Engram does after renaming it."""
+    """Enqueue all portable rows of a project that were never enqueued, as Engram does after renaming it."""
     values = {"project": project, "target": TARGET}
     sessions = db.execute(
         f"SELECT id, project, directory, ended_at, summary FROM sessions WHERE project = :project"
@@ -111,7 +114,7 @@ def enqueue_project(db: sqlite3.Connection, project: str) -> None:
     observations = db.execute(
         "SELECT sync_id, session_id, type, title, content, tool_name, project, scope, topic_key FROM observations"
         f" WHERE ifnull(project, '') = :project AND deleted_at IS NULL AND sync_id NOT IN"
-        f" ({_ENQUEUED.format('observation')}) ORDER BY id",
+        f" ({_ENQUEUED.format('observation')}) AND id NOT IN ({machine_local(db)}) ORDER BY id",
         values,
     ).fetchall()
     prompts = db.execute(

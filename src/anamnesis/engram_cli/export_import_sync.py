@@ -9,18 +9,21 @@ from anamnesis.disk import locked, write_atomically
 from anamnesis.engram import chunks, exchange, gojson
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import indented, quote
-from anamnesis.engram.record import Export
+from anamnesis.engram.record import Export, Observation
 from anamnesis.engram_cli import open_engram
 from anamnesis.engram_cli.console import CommandLine, Stop, parse, print_err, print_out
 from anamnesis.notes.cleaning import warning
+from anamnesis.plural import counted
 
 _EXPORT = "engram-export.json"
+# How many of the observations that an import skips are named.
+_MOST_NAMED = 20
 
 
 def run_export(arguments: list[str], settings: Settings) -> None:
     file = arguments[0] if arguments else _EXPORT
     with open_engram.opened(settings) as db:
-        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing)
+        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing, left_out=warn_of_left_out)
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
@@ -48,11 +51,14 @@ def run_import(arguments: list[str], settings: Settings) -> None:
     except gojson.InvalidJSON as error:
         raise Stop(f"engram: parse {file}: {error}") from error
     cleaning = open_engram.cleaning(settings)
+    older: list[Observation] = []
     with open_engram.opened(settings) as db:
         origin = cleaning(Path(file).name)
-        counts = exchange.import_(db, cleaned(content, cleaning.all), origin, strict=cleaning.strict)
+        cleaned_content = cleaned(content, cleaning.all)
+        counts = exchange.import_(db, cleaned_content, origin, strict=cleaning.strict, skipped=older.append)
     print_out(f"Imported from {file}\n")
     _print_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
+    _print_skipped(older)
     print_err(warning(cleaning.kinds))
 
 
@@ -75,8 +81,14 @@ def run_sync(arguments: list[str], settings: Settings) -> None:
             project = None if "--all" in given.switches else _project(given, settings.home)
             subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"
             print_out(f"Exporting {subject}...\n")
-            written = chunks.export(db, folder, settings.user, project, _warn, clean=cleaning.outgoing)
+            written = chunks.export(
+                db, folder, settings.user, project, _warn, clean=cleaning.outgoing, left_out=warn_of_left_out
+            )
             _print_exported(written, project)
+
+
+def warn_of_left_out(counts: str) -> None:
+    print_err(f"Left out, as machine-local: {counts}.")
 
 
 def _warn(reason: str) -> None:
@@ -104,9 +116,20 @@ def _print_imported(result: chunks.ImportedChunks, redacted: str) -> None:
         print_out("No new chunks to import.\n")
         if result.skipped:
             print_out(f"  ({result.skipped} chunks already imported)\n")
+    _print_skipped(result.older)
     print_err(redacted)
     if result.unreadable:
         raise Stop("\n".join(f"engram: {reason}" for reason in result.unreadable))
+
+
+def _print_skipped(older: list[Observation]) -> None:
+    """Name what was not imported; a repetition of what is here is not named."""
+    if older:
+        print_err(f"Not imported, as it is newer or deleted here: {counted(len(older), 'observation')}")
+    for each in older[:_MOST_NAMED]:
+        print_err(f"  {each.sync_id} {quote(each.title)}")
+    if len(older) > _MOST_NAMED:
+        print_err(f"  and {len(older) - _MOST_NAMED:,} more")
 
 
 def _print_counts(sessions: int, observations: int, prompts: int) -> None:

@@ -14,6 +14,7 @@ from anamnesis.engram.gotext import quote
 from anamnesis.engram.obsidian import ExportCounts, ExportFilter
 from anamnesis.engram_cli import open_engram
 from anamnesis.engram_cli.console import CommandLine, Stop, parse, print_err, print_out
+from anamnesis.engram_cli.export_import_sync import warn_of_left_out
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PART = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+|\.\d++)(h|ms|m|s|us|µs|ns)", re.ASCII)
@@ -44,7 +45,7 @@ def run_obsidian_export(arguments: list[str], settings: Settings) -> None:
 
 def _export(given: CommandLine, choice: ExportFilter, graph: str, settings: Settings) -> ExportCounts:
     with open_engram.opened(settings) as db:
-        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing)
+        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing, left_out=warn_of_left_out)
     vault = Path(given.text("--vault"))
     return obsidian.export(everything, vault, choice, force="--force" in given.switches, graph=graph)
 

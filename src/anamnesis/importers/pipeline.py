@@ -22,7 +22,7 @@ from anamnesis.importers.foreign_record import ImportItem, ImportItems, Record, 
 from anamnesis.importers.import_ledger import ImportLedger, LedgerEntry, note_digest, record_digest, whole_digest
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.origin import plain_fields, with_origin
-from anamnesis.notes import PINNED, REFLECTED, TYPES, Memory, derived_id, ending_of, utc_time
+from anamnesis.notes import PINNED, REFLECTED, SCOPES, TYPES, Memory, derived_id, ending_of, utc_time
 from anamnesis.notes.acceptance import ACCEPTED, OWN
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_foreign
 from anamnesis.notes.marks import EDITED_BY, HELD, marks_of, with_mark, with_marks
@@ -339,6 +339,8 @@ class _ImportRun:
             body=body,
             project=key or GLOBAL,
             machine_id=self._machine.id,
+            # As a file says that `anamnesis export obsidian` wrote.
+            scope=SCOPES[record.fields.get("scope") == SCOPES[1]],
             tags=[tag[:_LONGEST_TAG] for tag in tags[:-1]],
             created_at=created_at,
             updated_at=max(_time(record.updated_at) or utcnow(), created_at),

@@ -63,6 +63,13 @@ def without_secrets(memory: Memory, fields: Collection[str] = (*_TEXTS, "tags"))
     return memory if is_clean else replace(memory, **changes)
 
 
+def of_new_type(before: Memory, memory: Memory) -> Memory:
+    """A changed note without Engram's word for its former type, if its type has changed and the word has not."""
+    if memory.type == before.type or memory.engram.get("type") != before.engram.get("type"):
+        return memory
+    return replace(memory, engram={name: value for name, value in memory.engram.items() if name != "type"})
+
+
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:
     """Add to a note the foreign front matter and the line ends of its former file, if it was made without them."""
     if found is None or memory.extra or memory.engram:

@@ -25,7 +25,7 @@ from anamnesis.store.ids import UlidMaker, changed_at, utcnow
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.kept import KeptVersions
 from anamnesis.store.note_reader import Hit, NoteReader, hits_with_origins
-from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
+from anamnesis.store.placing import of_new_type, place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.question import Question
 from anamnesis.store.ranking import Ranking
 from anamnesis.store.refresh import Progress, RefreshCounts
@@ -327,7 +327,7 @@ class MemoryStore(NoteReader):
             if expected not in (None, memory):
                 raise NoteConflict(f"Somebody else has changed the note {memory_id}.", "Look at it again.")
             new = [name for name, value in changes.items() if value != getattr(memory, name)]
-            changed = without_secrets(replace(memory, **changes), new)
+            changed = without_secrets(of_new_type(memory, replace(memory, **changes)), new)
             if changed == memory:
                 return memory
             changed = replace(changed, updated_at=changed_at(memory, changed))

@@ -26,7 +26,7 @@ from anamnesis.engram.search import search as search_observations
 from anamnesis.engram.strings import byte_length, cut
 from anamnesis.engram.timeline import timeline as find_timeline
 from anamnesis.notes.orders import why_dangerous
-from anamnesis.web.engram_request import RECALLED, TOKENS, EngramRequest, Invalid, answer, failure
+from anamnesis.web.engram_request import LEFT_OUT, RECALLED, TOKENS, EngramRequest, Invalid, answer, failure
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Response
 from anamnesis.web.route import ERROR, PROJECT, SCOPE, ListOf, Route, flag, identity, number, text, values, words
@@ -130,9 +130,15 @@ def context(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def export(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Export everything as one document, including deleted observations."""
-    everything = exchange.export(db, clean=request.cleaning.outgoing)
-    return answer(everything, 200, ("Content-Disposition", "attachment; filename=engram-export.json"))
+    """Export everything but machine-local observations as one document, including deleted observations.
+
+    The header `X-Anamnesis-Left-Out` counts what is machine-local.
+    """
+    headers = [("Content-Disposition", "attachment; filename=engram-export.json")]
+    everything = exchange.export(
+        db, clean=request.cleaning.outgoing, left_out=lambda counts: headers.append((LEFT_OUT, counts))
+    )
+    return answer(everything, 200, *headers)
 
 
 def stats(request: EngramRequest, db: sqlite3.Connection) -> Response:

@@ -36,6 +36,10 @@ REDACTED = "X-Anamnesis-Redacted"
 RECALLED = "X-Anamnesis-Recall"
 # An estimate of the tokens of all results of a search, if requested.
 TOKENS = "X-Anamnesis-Tokens"
+# Counts the observations of an import that are newer or deleted here, with other texts.
+SKIPPED = "X-Anamnesis-Skipped"
+# Counts what an export lacks because it is machine-local.
+LEFT_OUT = "X-Anamnesis-Left-Out"
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _MOST_PARAMETERS = 10_000

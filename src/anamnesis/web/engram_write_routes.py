@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from anamnesis.engram import exchange, observations, passive, projects, prompts, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Export, ImportResult, Observation, PassiveResult
-from anamnesis.web.engram_request import EngramRequest, Invalid, answer
+from anamnesis.web.engram_request import SKIPPED, EngramRequest, Invalid, answer
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Response
 from anamnesis.web.route import ERROR, Body, BodyLimit, Route, flag, values
@@ -135,9 +135,14 @@ def add_prompt(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def import_(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Import an exported document of at most 50 MB: all of it or nothing."""
+    """Import an exported document of at most 50 MB: all of it or nothing.
+
+    The header `X-Anamnesis-Skipped` counts observations that say something else than newer or deleted ones here.
+    """
     data = request.body(Export, alone=True)
-    return answer(exchange.import_(db, data, _IMPORTED, strict=request.cleaning.strict))
+    older: list[Observation] = []
+    counts = exchange.import_(db, data, _IMPORTED, strict=request.cleaning.strict, skipped=older.append)
+    return answer(counts, 200, *([(SKIPPED, str(len(older)))] if older else []))
 
 
 def migrate_project(request: EngramRequest, db: sqlite3.Connection) -> Response:
