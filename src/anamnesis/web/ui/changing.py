@@ -12,6 +12,7 @@ from anamnesis.history import restoring
 from anamnesis.history.diffs import beside, text_of
 from anamnesis.notes import PINNED, Memory, check_id, parse, render
 from anamnesis.notes.authorship import as_edited
+from anamnesis.notes.line_merge import MINE, THEIRS, has_marks
 from anamnesis.plain import one_line
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore, changeset
@@ -62,7 +63,7 @@ def _edit(site: Site, request: PageRequest) -> Data:
 
 def _form(note_id: str, text: str, base: str, **also: object) -> Data:
     """The form that edits a note; `theirs` compares the typed text with the current note."""
-    blank = {"title": note_id, "theirs": [], "preview": "", "fault": ""}
+    blank: Data = {"title": note_id, "theirs": [], "marks": None, "preview": "", "fault": ""}
     return {**blank, "id": note_id, "text": text, "base": base, **also}
 
 
@@ -82,20 +83,15 @@ def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
     now = site.vault.get(note_id)
     current = render(now)
     if _as_sent(current) == base:
-        editing.save_text(site.vault.notes, now, text.replace("\n", "\r\n") if "\r\n" in now.body else text)
-        return NextPage(f"notes/{note_id}", "Saved.")
+        done = editing.save_text(site.vault.notes, now, text.replace("\n", "\r\n") if "\r\n" in now.body else text)
+        return NextPage(f"notes/{note_id}", f"Saved. {done.merged}".strip())
     mine, theirs = editing.parse_edited(note_id, text), parse(_as_sent(current))
-    opened = parse(base)
-    title = theirs.title if mine.title == opened.title else mine.title  # the page shows the other title beside
-    both = editing.merged_edit(opened, *(replace(each, title=title) for each in (mine, theirs)))
-    merged = replace(both.note, body=both.note.body if both.other is None else _both_bodies(mine, theirs))
+    merged = editing.merged_edit(parse(base), mine, theirs)
     compared = beside(text_of(mine), text_of(theirs))
-    return ShownPage("edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared), 409)
-
-
-def _both_bodies(mine: Memory, theirs: Memory) -> str:
-    """Both texts, if the same lines were changed, for the user to decide."""
-    return f"{mine.body.rstrip()}\n\n---\n\n{theirs.body}"
+    marks = (MINE, THEIRS) if has_marks(merged.body) else None
+    return ShownPage(
+        "edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared, marks=marks), 409
+    )
 
 
 def _lines(text: str) -> str:
