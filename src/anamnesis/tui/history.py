@@ -85,7 +85,8 @@ class History(Listing):
         self.change(work, self._restored)
 
     def _restored(self, done: RestoredNote) -> None:
-        self.announce("Restored." if done.diff else "The note already is as in that revision.")
+        said = "Restored." if done.diff else "The note already is as in that revision."
+        self.announce(f"{said} {done.kept}".strip())
         self.program.reload()
 
 

@@ -113,6 +113,20 @@ def test_a_note_supersedes_another_stays_here_and_is_brought_back_from_the_trash
     assert visitor.data("/ui/notes")["total"] == 4
 
 
+def test_a_restored_revision_says_what_it_kept_and_the_note_is_not_in_the_trash(
+    filled: dict[str, str], daemon: Daemon
+) -> None:
+    visitor, note = Visitor(daemon), filled["Retry policy"]
+    with MemoryStore(daemon.home) as store:
+        store.update(note, scope="machine-local", body="Another text.")
+    done = visitor.send(f"/ui/notes/{note}/history/1")
+    assert done["done"] == "The note is as in revision 1. It stays on this machine only."
+    assert visitor.data(f"/ui/notes/{note}")["note"]["scope"] == "machine-local"
+    assert (daemon.home / f"local/procedural/{note}.md").exists()
+    assert visitor.data("/ui/trash")["notes"] == []
+    assert [each["number"] for each in visitor.data(f"/ui/notes/{note}/history")["revisions"]] == [3, 2, 1]
+
+
 def test_filters_stay_through_a_search_a_change_and_its_undo(filled: dict[str, str], daemon: Daemon) -> None:
     path = "/ui/notes?project=acme%2Fapi"
     assert '<input type="hidden" name="project" value="acme/api">' in daemon.ask("GET", path, Accept=HTML).text

@@ -196,7 +196,7 @@ def _restore_revision(site: Site, form: FormInput) -> NextPage:
     note_id, number = check_id(form.path["id"]), int(form.path["number"])
     done = restoring.restore(store, site.vault.history(note_id), number)
     message = f"The note is as in revision {number}." if done.diff else "The note already is as in that revision."
-    return NextPage(f"notes/{note_id}", message)
+    return NextPage(f"notes/{note_id}", f"{message} {done.kept}".strip())
 
 
 VIEWS = (View("/notes/new", "new.html", _new), View("/notes/{id}/edit", "edit.html", _edit))
