@@ -157,6 +157,8 @@ SETTINGS = (
         one_of("auto", "dark", "light"),
     ),
 )
+# Only hooks use these, and each hook reads the settings: a change needs no restart.
+READ_BY_HOOKS = ("inject_budget",)
 HOME_VARIABLE = "ANAMNESIS_HOME"
 STRICT_VARIABLE = "ANAMNESIS_ENGRAM_STRICT"
 # Engram's own variables, and ours for its dialect; config.json has none of them.
@@ -359,6 +361,27 @@ def setting(name: str) -> Setting:
     nearest = get_close_matches(name.lower().replace("-", "_"), names, 1, 0.7)
     hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(names)}."
     raise InvalidArgument(f"There is no setting {name!r}.", hint)
+
+
+def read_anew(settings: Settings, name: str) -> ResolvedSetting:
+    """A setting as a program that starts now reads it: the variables of this process, then config.json as it is."""
+    found = settings.resolved(name)
+    if found.source == found.setting.variable:
+        return found
+    config: dict[str, Any] = {}
+    with suppress(StoreUnavailable):
+        config = read_config(settings.home)
+    return _resolved(found.setting, {}, config)
+
+
+def saved_sentence(saved: ResolvedSetting) -> str:
+    """What a change of a setting in config.json means, for the user."""
+    name, variable = saved.setting.name, saved.setting.variable
+    if saved.source == variable:
+        return f"{name} is saved, but the variable {variable} has a value and comes first."
+    if name in READ_BY_HOOKS:
+        return f"{name} is saved. The next session uses it."
+    return f"{name} is saved. Restart the daemon and running agents to use it."
 
 
 def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> ResolvedSetting:

@@ -228,6 +228,38 @@ def test_the_context_of_a_session_has_a_reason_for_each_note(filled: dict[str, s
     assert reasons["Session of Monday"] == "one of the last sessions"
 
 
+def test_the_context_page_shows_what_the_next_session_is_told_after_the_budget_was_changed(tmp_path: Path) -> None:
+    """The daemon has started with another budget. A marker that is not trusted takes a part of it."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with MemoryStore(tmp_path) as store:
+        for number in range(6):
+            store.write(type="semantic", title=f"Rule {number}", body="word " * 40, project="work")
+    with running(tmp_path) as daemon:
+        visitor = Visitor(daemon)
+        assert visitor.data(f"/ui/told?folder={folder}")["start"]["told"] == 6
+        saved = visitor.send("/ui/settings/inject_budget", value="1000")
+        assert saved["done"] == "inject_budget is saved. The next session uses it."
+        event = json.dumps({"session_id": "s", "cwd": str(folder), "hook_event_name": "SessionStart"})
+        hook = subprocess.run(
+            [sys.executable, "-m", "anamnesis", "inject"],
+            input=event,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=environment(tmp_path),
+        )
+        shown = visitor.data(f"/ui/told?folder={folder}")["start"]
+        told = {note["title"] for note in shown["notes"] if not note["is_cut"]}
+        assert told == {title for number in range(6) if (title := f"Rule {number}") in hook.stdout}
+        assert 0 < shown["told"] == len(told) < 6
+        page = daemon.ask("GET", f"/ui/told?folder={folder}", Accept=HTML).text
+        assert f"At the start: {len(told)} notes" in page.replace("1 note,", "1 notes,")
+        assert {"value": "1000", "saved": "1000"}.items() <= next(
+            each for each in visitor.data("/ui/settings")["settings"] if each["name"] == "inject_budget"
+        ).items()
+
+
 def test_the_pages_of_a_timeline_leave_nothing_out_and_repeat_nothing(tmp_path: Path) -> None:
     with MemoryStore(tmp_path) as store:
         store.put_all(
