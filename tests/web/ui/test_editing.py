@@ -102,7 +102,7 @@ def test_a_note_from_a_form_has_the_line_ends_of_other_notes(editing: Daemon) ->
     [
         ("/ui/notes/plain/edit", {"text": f"---\nid: [\n---\n{TYPED}"}, 400),
         ("/ui/notes/plain/edit", {"text": f"---\nid: other\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 400),
-        ("/ui/notes/gone/edit", {"text": f"---\nid: gone\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 400),
+        ("/ui/notes/gone/edit", {"text": f"---\nid: gone\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 404),
         ("/ui/notes/plain/edit", {"text": TYPED, "form_token": "of another process"}, 403),
         ("/ui/notes/new", {"title": "T", "body": TYPED, "type": "poem", "project": "p", "scope": "portable"}, 400),
         ("/ui/notes/new", {"title": "T", "body": TYPED, "form_token": "of another process"}, 403),
@@ -126,7 +126,7 @@ def test_a_page_shows_only_messages_of_its_own_forms(editing: Daemon) -> None:
     assert 'action="/ui/undo"' not in forged.text
     fields = form(editing, "plain")
     answer = post(editing, "/ui/notes/change", form_token=fields["form_token"], id="plain", what="pin")
-    assert "1 note is changed." in editing.ask("GET", answer.headers["location"], Accept=HTML).text
+    assert "1 note is changed: “Plain”." in editing.ask("GET", answer.headers["location"], Accept=HTML).text
 
 
 def test_the_page_of_a_deleted_note_names_the_trash(editing: Daemon) -> None:

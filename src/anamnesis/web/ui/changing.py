@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from anamnesis import editing, review
 from anamnesis.dream import reviewing
-from anamnesis.errors import InvalidArgument
+from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.history import restoring
 from anamnesis.history.diffs import beside, text_of
 from anamnesis.notes import PINNED, Memory, check_id, parse, render
 from anamnesis.notes.authorship import as_edited
 from anamnesis.notes.line_merge import MINE, THEIRS, has_marks
 from anamnesis.plain import one_line
-from anamnesis.plural import counted
+from anamnesis.plural import counted, listed
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.facets import named_note
 from anamnesis.store.ids import changed_at
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.action import Action, FormInput, NextPage, ShownPage, own_page
 from anamnesis.web.ui.markdown import rendered
+from anamnesis.web.ui.note import find_note
 from anamnesis.web.ui.view import Data, PageRequest, Site, View
 
 _KIND = "edit"
 _LONGEST = 80
+_MOST_NAMED = 3
 # The characters that HTML cannot hold; a browser sends U+FFFD instead.
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _BLANK = Memory(id="", type="semantic", title="", body="", machine_id="")
@@ -57,20 +60,25 @@ def _draft(note: Memory) -> Data:
 
 
 def _edit(site: Site, request: PageRequest) -> Data:
-    note = site.vault.get(check_id(request.path["id"]))
+    note = find_note(site.vault.notes, check_id(request.path["id"]))
     return _form(note.id, render(note), render(note), title=note.title)
+
+
+def _edit_missing(request: PageRequest, fault: str) -> Data:
+    """The form of a note that is gone, for a text that was typed before: it can be saved as a new note."""
+    return _form(request.path["id"], "", "", fault=fault, is_gone=True)
 
 
 def _form(note_id: str, text: str, base: str, **also: object) -> Data:
     """The form that edits a note; `theirs` compares the typed text with the current note."""
-    blank: Data = {"title": note_id, "theirs": [], "marks": None, "preview": "", "fault": ""}
+    blank: Data = {"title": note_id, "theirs": [], "marks": None, "is_gone": False, "preview": "", "fault": ""}
     return {**blank, "id": note_id, "text": text, "base": base, **also}
 
 
 def _edit_again(form: FormInput, fault: str) -> ShownPage:
-    return ShownPage(
-        "edit.html", _form(form.path["id"], _lines(form.text("text")), form.text("base"), fault=fault), 400
-    )
+    is_gone = bool(form.text("new"))
+    again = _form(form.path["id"], _lines(form.text("text")), form.text("base"), fault=fault, is_gone=is_gone)
+    return ShownPage("edit.html", again, 400)
 
 
 def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
@@ -80,7 +88,12 @@ def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
     if form.text("preview"):
         note = editing.parse_edited(note_id, text)
         return ShownPage("edit.html", _form(note_id, text, base, title=note.title, preview=str(rendered(note.body))))
-    now = site.vault.get(note_id)
+    if form.text("new"):
+        return _save_as_new(site, text)
+    try:
+        now = find_note(site.vault.notes, note_id)
+    except NoteNotFound as error:
+        return ShownPage("edit.html", _form(note_id, text, base, fault=str(error), is_gone=True), 404)
     current = render(now)
     if _as_sent(current) == base:
         done = editing.save_text(site.vault.notes, now, text.replace("\n", "\r\n") if "\r\n" in now.body else text)
@@ -92,6 +105,14 @@ def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
     return ShownPage(
         "edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared, marks=marks), 409
     )
+
+
+def _save_as_new(site: Site, text: str) -> NextPage:
+    """Save an edited text as a new note, as the one that it was of is gone."""
+    typed = parse(text)
+    names = ("type", "title", "body", "project", "tags", "scope", "confidence", "supersedes", "extra")
+    note = site.vault.write(machine_id=site.settings.machine_id, **{name: getattr(typed, name) for name in names})
+    return NextPage(f"notes/{note.id}", "Saved as a new note.")
 
 
 def _lines(text: str) -> str:
@@ -112,12 +133,13 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     if not ids:
         raise InvalidArgument("No note is chosen.", "Check the boxes of some notes first.")
     what = form.text("what")
+    notes = [find_note(store, id) for id in ids]  # before the first is changed
     if what == "delete":
         for id in ids:
             site.vault.delete(id)
-        return NextPage(back, f"{counted(len(ids), 'note is', 'notes are')} in the trash.", f"trash {' '.join(ids)}")
+        said = f"{counted(len(notes), 'note is', 'notes are')} in the trash: {_titles(notes)}."
+        return NextPage(back, said, f"trash {' '.join(ids)}")
     change = _change_of(what, form.text("value").strip())
-    notes = [store.get(id) for id in ids]
     pairs = [(note, replace(note, **change(note))) for note in notes]
     edits = what not in ("pin", "unpin")  # pinning does not make the note the user's own
     after = [
@@ -126,7 +148,13 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     if not after:
         return NextPage(back, "Nothing had to change.")
     made = changeset.apply(store, after, kind=_KIND, reason=f"{what.capitalize()} by a person.")
-    return NextPage(back, f"{counted(len(after), 'note is', 'notes are')} changed.", made.id)
+    return NextPage(back, f"{counted(len(after), 'note is', 'notes are')} changed: {_titles(after)}.", made.id)
+
+
+def _titles(notes: Sequence[Memory]) -> str:
+    """The titles of the first notes, and how many more there are."""
+    first = [f"“{one_line(note.title, _LONGEST)}”" for note in notes[:_MOST_NAMED]]
+    return listed([*first, *([f"{len(notes) - len(first)} more"] if len(notes) > len(first) else [])])
 
 
 def _change_of(what: str, value: str) -> editing.Change:
@@ -199,7 +227,7 @@ def _restore_revision(site: Site, form: FormInput) -> NextPage:
     return NextPage(f"notes/{note_id}", f"{message} {done.kept}".strip())
 
 
-VIEWS = (View("/notes/new", "new.html", _new), View("/notes/{id}/edit", "edit.html", _edit))
+VIEWS = (View("/notes/new", "new.html", _new), View("/notes/{id}/edit", "edit.html", _edit, missing=_edit_missing))
 ACTIONS = (
     Action("/notes/new", _create, again=_new_again),
     Action("/notes/change", _change_many),

@@ -25,7 +25,7 @@ _RELATED = 6
 
 def _read(site: Site, request: PageRequest) -> Data:
     store = site.vault.notes
-    note = _get(store, check_id(request.path["id"]))
+    note = find_note(store, check_id(request.path["id"]))
     origin = store.origins([note]).get(note.id)
     related = store.related(note.id, k=_RELATED, warm=True)
     known = named_notes(store, named(note.body))
@@ -51,7 +51,8 @@ def _read(site: Site, request: PageRequest) -> Data:
     }
 
 
-def _get(store: MemoryStore, note_id: str) -> Memory:
+def find_note(store: MemoryStore, note_id: str) -> Memory:
+    """The note of a page; the error for a deleted one names the trash."""
     try:
         return store.get(note_id)
     except NoteNotFound as error:
