@@ -54,7 +54,7 @@ def test_a_text_survives_a_stopped_daemon_and_a_closed_tab(tmp_path: Path, opene
         page = opened(f"{origin}{path}")
         type_more(page)
     page.click("button:has-text('Save')")
-    expect(page.locator("[role=alert]")).to_contain_text("nothing was saved")
+    expect(page.locator("[role=alert]")).to_contain_text("There was no answer")
     assert TYPED in page.input_value("textarea")
     page.close()
     with running(tmp_path, "--port", port) as daemon:
@@ -157,6 +157,20 @@ def test_a_text_is_there_again_after_leaving_its_page(
     page.goto(f"http://{daemon.host}:{daemon.port}/ui/")
     assert page.locator(".draft").count() == 0
     assert TYPED not in body_of(daemon, filled["Retry policy"])
+
+
+def test_a_draft_is_sent_with_nothing_but_its_form(
+    filled: dict[str, str], daemon: Daemon, opened: Callable[[str], Page]
+) -> None:
+    page = opened(f"http://{daemon.host}:{daemon.port}/ui/notes/{filled['Retry policy']}/edit")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(f"{request.method} {request.url} {request.post_data}"))
+    type_more(page)
+    page.goto(f"http://{daemon.host}:{daemon.port}/ui/")
+    expect(page.locator(".draft pre")).to_contain_text(TYPED)
+    assert sent
+    assert TYPED not in "".join(sent).replace("+", " ").replace("%20", " ")
+    page.click("text=Discard it")
 
 
 def test_two_tabs_keep_a_draft_each(filled: dict[str, str], daemon: Daemon, opened: Callable[[str], Page]) -> None:

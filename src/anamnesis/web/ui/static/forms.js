@@ -2,8 +2,8 @@
 "use strict";
 let isSending = false, isUnkept = false;
 const DRAFT = "anamnesis draft ";
-const offline = "The daemon does not answer, so nothing was saved. Start it, and send this again.";
-const loggedOut = "Your login has ended, so nothing was saved. Log in in another tab, and send this again.";
+const offline = "There was no answer, so this is probably not saved. It is still here: send it again when the server runs.";
+const loggedOut = "Your login has ended, so nothing was saved. It is still here: log in in another tab, and send it again.";
 
 const made = (name, properties, ...parts) => {
   const element = Object.assign(document.createElement(name), properties);
