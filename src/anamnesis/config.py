@@ -374,14 +374,15 @@ def read_anew(settings: Settings, name: str) -> ResolvedSetting:
     return _resolved(found.setting, {}, config)
 
 
-def saved_sentence(saved: ResolvedSetting) -> str:
+def saved_sentence(now: ResolvedSetting, *, is_removed: bool) -> str:
     """What a change of a setting in config.json means, for the user."""
-    name, variable = saved.setting.name, saved.setting.variable
-    if saved.source == variable:
-        return f"{name} is saved, but the variable {variable} has a value and comes first."
+    name, variable = now.setting.name, now.setting.variable
+    done = f"{name} is {'removed from config.json' if is_removed else 'saved'}"
+    if now.source == variable:
+        return f"{done}, but the variable {variable} has a value and comes first."
     if name in READ_BY_HOOKS:
-        return f"{name} is saved. The next session uses it."
-    return f"{name} is saved. Restart the daemon and running agents to use it."
+        return f"{done}. The next session uses {'its default' if is_removed else 'it'}."
+    return f"{done}. Restart the daemon and running agents to use {'its default' if is_removed else 'it'}."
 
 
 def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> ResolvedSetting:

@@ -69,7 +69,7 @@ class Section(Listing):
             notify_error(self, error)
             return
         self.program.settings = resolve_settings()
-        self.announce(saved_sentence(self.program.settings.resolved(name)))
+        self.announce(saved_sentence(self.program.settings.resolved(name), is_removed=not value.strip()))
         self.reload()
         self._describe()
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from tests.waiting import wait_until
@@ -125,6 +127,51 @@ def test_a_restored_revision_says_what_it_kept_and_the_note_is_not_in_the_trash(
     assert (daemon.home / f"local/procedural/{note}.md").exists()
     assert visitor.data("/ui/trash")["notes"] == []
     assert [each["number"] for each in visitor.data(f"/ui/notes/{note}/history")["revisions"]] == [3, 2, 1]
+
+
+def refusal(daemon: Daemon, path: str, **fields: str) -> tuple[int, str]:
+    """The status and the sentence of the answer to a form that is refused."""
+    page = daemon.ask("GET", "/ui/notes/new", Accept=HTML).text
+    token = re.search(r'name="form_token" value="([^"]+)"', page)
+    assert token
+    form = {"Content_Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    answer = daemon.ask("POST", path, urlencode({"form_token": token[1], **fields}, doseq=True), **form)
+    return answer.status, json.loads(answer.text)["error"]
+
+
+def test_an_unknown_decision_decides_nothing(waiting: Daemon) -> None:
+    visitor = Visitor(waiting)
+    before = texts(visitor)
+    for path in ("notes/advice", f"proposals/{KEY}", "conflicts/retrying"):
+        status, said = refusal(waiting, f"/ui/review/{path}", decision="perhaps", keep="perhaps")
+        assert (status, said.startswith("'perhaps' is not a")) == (400, True)
+    assert texts(visitor) == before
+
+
+def test_a_change_of_many_notes_of_which_one_is_gone_changes_none(filled: dict[str, str], daemon: Daemon) -> None:
+    visitor, (one, gone) = Visitor(daemon), (filled["Use WAL mode"], filled["Retry policy"])
+    visitor.send("/ui/notes/change", id=gone, what="delete")
+    status, said = refusal(daemon, "/ui/notes/change", id=[one, gone], what="delete")  # type: ignore[arg-type]
+    assert (status, said) == (404, f"The note {gone} is in the trash.")
+    assert [note["id"] for note in visitor.data("/ui/trash")["notes"]] == [gone]
+
+
+def test_an_answer_says_what_was_redacted_undone_and_kept(filled: dict[str, str], daemon: Daemon) -> None:
+    visitor, note = Visitor(daemon), filled["Retry policy"]
+    new = {"title": "Keys", "body": "AKIAIOSFODNN7EXAMPLE", "type": "semantic", "project": "p", "scope": "portable"}
+    assert visitor.send("/ui/notes/new", **new)["done"] == "Saved. Redacted before it was stored: aws-key-id."
+    done = visitor.send("/ui/notes/change", id=note, what="delete")
+    assert visitor.undo(done)["done"] == "Undone: 1 note is restored."
+    assert visitor.undo(done)["done"] == "Nothing was undone. 1 note was changed or restored since, and is left."
+    done = visitor.send("/ui/notes/change", id=note, what="scope", value="machine-local")
+    assert "The next sync removes it elsewhere" in done["done"]
+    with MemoryStore(daemon.home) as store:
+        store.update(note, body="Changed meanwhile.")
+    assert visitor.undo(done)["done"].startswith("Nothing was undone. 1 note was changed")
+    assert visitor.data(f"/ui/notes/{note}")["note"]["scope"] == "machine-local"
+    visitor.send(f"/ui/notes/{note}/supersede", other="Use WAL mode")
+    again = visitor.send(f"/ui/notes/{note}/supersede", other="Use WAL mode")
+    assert (again["done"], "undo" in again) == ("It already replaces Use WAL mode.", False)
 
 
 def test_filters_stay_through_a_search_a_change_and_its_undo(filled: dict[str, str], daemon: Daemon) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from anamnesis import editing, review
@@ -13,9 +13,12 @@ from anamnesis.history import restoring
 from anamnesis.history.diffs import beside, text_of
 from anamnesis.notes import PINNED, Memory, check_id, parse, render
 from anamnesis.notes.authorship import as_edited
+from anamnesis.notes.cleaning import redacted_kinds, warning
 from anamnesis.notes.line_merge import MINE, THEIRS, has_marks
+from anamnesis.notes.spaces import space_of
 from anamnesis.plain import one_line
 from anamnesis.plural import counted, listed
+from anamnesis.project import GLOBAL, check_key
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.facets import named_note
 from anamnesis.store.ids import changed_at
@@ -28,6 +31,11 @@ from anamnesis.web.ui.view import Data, PageRequest, Site, View
 _KIND = "edit"
 _LONGEST = 80
 _MOST_NAMED = 3
+# What a change of the scope means for others.
+_ELSEWHERE = {
+    "machine-local": " The next sync removes it elsewhere; the history of git keeps what it has.",
+    "portable": " The next sync sends it to your other machines.",
+}
 # The characters that HTML cannot hold; a browser sends U+FFFD instead.
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _BLANK = Memory(id="", type="semantic", title="", body="", machine_id="")
@@ -43,10 +51,15 @@ def _create(site: Site, form: FormInput) -> NextPage | ShownPage:
     if form.text("preview"):
         shown = _new_again(form, "")
         return ShownPage(shown.template, {**shown.data, "preview": str(rendered(form.text("body")))})
-    draft = {name: _lines(form.text(name)) for name in ("title", "body", "type", "project", "scope")}
-    tags = form.text("tags").replace(",", " ").split()
-    note = site.vault.write(tags=tags, machine_id=site.settings.machine_id, **draft)  # type: ignore[arg-type]
-    return NextPage(f"notes/{note.id}", "Saved.")
+    draft = {name: _lines(form.text(name)) for name in ("title", "body", "type", "scope")}
+    project, tags = check_key(form.text("project").strip() or GLOBAL), form.text("tags").replace(",", " ").split()
+    note = site.vault.write(tags=tags, project=project, machine_id=site.settings.machine_id, **draft)  # type: ignore[arg-type]
+    return NextPage(f"notes/{note.id}", _saved("Saved.", draft, note))
+
+
+def _saved(said: str, given: Mapping[str, object], note: Memory) -> str:
+    """The answer to a saved text, with what was redacted of it."""
+    return f"{said} {warning(redacted_kinds(given, note))}".strip()
 
 
 def _new_again(form: FormInput, fault: str) -> ShownPage:
@@ -97,7 +110,9 @@ def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
     current = render(now)
     if _as_sent(current) == base:
         done = editing.save_text(site.vault.notes, now, text.replace("\n", "\r\n") if "\r\n" in now.body else text)
-        return NextPage(f"notes/{note_id}", f"Saved. {done.merged}".strip())
+        typed = parse(text)
+        given = {name: getattr(typed, name) for name in ("title", "body", "tags")}
+        return NextPage(f"notes/{note_id}", _saved(f"Saved. {done.merged}".strip(), given, done.note))
     mine, theirs = editing.parse_edited(note_id, text), parse(_as_sent(current))
     merged = editing.merged_edit(parse(base), mine, theirs)
     compared = beside(text_of(mine), text_of(theirs))
@@ -111,8 +126,12 @@ def _save_as_new(site: Site, text: str) -> NextPage:
     """Save an edited text as a new note, as the one that it was of is gone."""
     typed = parse(text)
     names = ("type", "title", "body", "project", "tags", "scope", "confidence", "supersedes", "extra")
-    note = site.vault.write(machine_id=site.settings.machine_id, **{name: getattr(typed, name) for name in names})
-    return NextPage(f"notes/{note.id}", "Saved as a new note.")
+    given = {name: getattr(typed, name) for name in names}
+    note = site.vault.write(machine_id=site.settings.machine_id, **given)
+    space = space_of(note)
+    return NextPage(
+        f"notes/{note.id}", _saved(f"Saved as a new note{f' of the space {space}' if space else ''}.", given, note)
+    )
 
 
 def _lines(text: str) -> str:
@@ -135,9 +154,10 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     what = form.text("what")
     notes = [find_note(store, id) for id in ids]  # before the first is changed
     if what == "delete":
+        lost = _lost(store, ids)
         for id in ids:
             site.vault.delete(id)
-        said = f"{counted(len(notes), 'note is', 'notes are')} in the trash: {_titles(notes)}."
+        said = f"{counted(len(notes), 'note is', 'notes are')} in the trash: {_titles(notes)}.{lost}"
         return NextPage(back, said, f"trash {' '.join(ids)}")
     change = _change_of(what, form.text("value").strip())
     pairs = [(note, replace(note, **change(note))) for note in notes]
@@ -148,7 +168,15 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     if not after:
         return NextPage(back, "Nothing had to change.")
     made = changeset.apply(store, after, kind=_KIND, reason=f"{what.capitalize()} by a person.")
-    return NextPage(back, f"{counted(len(after), 'note is', 'notes are')} changed: {_titles(after)}.", made.id)
+    elsewhere = _ELSEWHERE[form.text("value").strip()] if what == "scope" else ""
+    said = f"{counted(len(after), 'note is', 'notes are')} changed: {_titles(after)}.{elsewhere}"
+    return NextPage(back, said, made.id)
+
+
+def _lost(store: MemoryStore, ids: Sequence[str]) -> str:
+    """Who else loses notes that are deleted here."""
+    spaces = sorted({each.space for each in store.shared.of(ids).values()}) if store.has_shared else []
+    return f" The next sync deletes what is of {listed(spaces)} for all members." if spaces else ""
 
 
 def _titles(notes: Sequence[Memory]) -> str:
@@ -162,7 +190,9 @@ def _change_of(what: str, value: str) -> editing.Change:
         return (editing.with_tags if what == "pin" else editing.without_tags)([PINNED])
     if what in ("tag", "untag"):
         return (editing.with_tags if what == "tag" else editing.without_tags)([value])
-    if what in ("project", "type", "scope") and value:
+    if what == "project":
+        check_key(value)
+    if what in ("project", "type", "scope"):
         return lambda _: {what: value}
     raise InvalidArgument(f"{what!r} is not a change of notes.", "Choose from the list.")
 
@@ -174,6 +204,8 @@ def _supersede(site: Site, form: FormInput) -> NextPage:
     other = site.vault.get(named_note(site.vault.notes, named) or check_id(named))
     if other.id == note.id:
         raise InvalidArgument("A note cannot replace itself.", "Give the id or the title of the other one.")
+    if other.id in note.superseded:
+        return NextPage(f"notes/{note.id}", f"It already replaces {one_line(other.title, _LONGEST)}.")
     after = as_edited(note, replace(note, supersedes=[*note.superseded, other.id], updated_at=changed_at(note)))
     made = changeset.apply(site.vault.notes, [after], kind=_KIND, reason="Superseded by a person.")
     return NextPage(f"notes/{note.id}", f"It replaces {one_line(other.title, _LONGEST)}.", made.id)
@@ -192,16 +224,15 @@ def _undo(site: Site, form: FormInput) -> NextPage:
     change, _, trashed = form.text("undo").partition("trash ")
     outcome = _undo_change(store, change.strip()) if change else changeset.UndoResult([], [])
     ids = [check_id(id) for id in trashed.split()]
-    for id in ids:
+    existing = store.hashes_of(ids)  # restored by another tab or program
+    gone = [id for id in ids if id not in existing]
+    for id in gone:
         site.vault.restore(id)
-    kept = (
-        f" {counted(len(outcome.kept), 'note has', 'notes have')} changed since and are left alone."
-        if outcome.kept
-        else ""
-    )
-    return NextPage(
-        _back(form), f"Undone: {counted(len({*ids, *outcome.restored}), 'note is', 'notes are')} restored.{kept}"
-    )
+    count, kept = len({*gone, *outcome.restored}), len(outcome.kept) + len(existing)
+    done = f"Undone: {counted(count, 'note is', 'notes are')} restored." if count else "Nothing was undone."
+    were = f"{counted(kept, 'note was', 'notes were')} changed or restored since"
+    left = f" {were}, and {'is' if kept == 1 else 'are'} left."
+    return NextPage(_back(form), done + left * bool(kept))
 
 
 def _undo_change(store: MemoryStore, change_id: str) -> changeset.UndoResult:

@@ -26,6 +26,11 @@ from anamnesis.web.ui.view import Data, PageRequest, Site, View, summaries
 
 # Imported notes are shown whole, and an import may add thousands.
 _PAGE = 30
+_KEPT = {
+    "this": "this version stays, and the other is in the trash",
+    "other": "the other version takes its place, and this one is in the trash",
+    "both": "both versions stay, as two notes",
+}
 
 
 def _read(site: Site, request: PageRequest) -> Data:
@@ -82,7 +87,7 @@ def _keep(site: Site, form: FormInput) -> NextPage:
     conflict = find_conflicts(store, check_id(form.path["id"]))[0]
     done = resolve(store, conflict, keep)
     undo = " ".join([*filter(None, [done.change]), *(["trash", *done.trashed] if done.trashed else [])])
-    return NextPage("review", "The conflict is resolved.", undo)
+    return NextPage("review", f"The conflict is resolved: {_KEPT[keep]}.", undo)
 
 
 def _decide(site: Site, form: FormInput) -> NextPage:
@@ -102,17 +107,25 @@ def _decide(site: Site, form: FormInput) -> NextPage:
     if decision == "reject":
         reviewing.reject(store, [kept])
         return NextPage("review", "Rejected. It is not proposed again.", undo)
+    if decision != "later":
+        raise _unknown(decision)
     reviewing.postpone(store, [kept], date.today())
     return NextPage("review", "Postponed. It is listed again in a week.", undo)
 
 
 def _decide_note(site: Site, form: FormInput) -> NextPage:
-    note_id = check_id(form.path["id"])
-    if form.text("decision") == "accept":
+    note_id, decision = check_id(form.path["id"]), form.text("decision")
+    if decision not in ("accept", "reject"):
+        raise _unknown(decision)
+    if decision == "accept":
         review.accept(site.vault.notes, note_id, form.text("seen"))
         return NextPage("review", "Accepted.", f"review {note_id}")
     review.reject(site.vault.notes, note_id)
     return NextPage("review", "Rejected. It is in the trash.", f"trash {note_id}")
+
+
+def _unknown(decision: str) -> InvalidArgument:
+    return InvalidArgument(f"{decision[:40]!r} is not a decision.", "Choose one of the buttons.")
 
 
 def _dreams(site: Site, _request: PageRequest) -> Data:

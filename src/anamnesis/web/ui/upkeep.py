@@ -68,7 +68,7 @@ def _change_setting(site: Site, form: FormInput) -> NextPage:
     if setting(name).is_secret:
         raise InvalidArgument(f"{name} is a secret.", f"Set it on a terminal: anamnesis config set {name} VALUE")
     change_config(site.settings.home, name, value or None)
-    return NextPage("settings", saved_sentence(read_anew(site.settings, name)))
+    return NextPage("settings", saved_sentence(read_anew(site.settings, name), is_removed=not value))
 
 
 VIEWS = (
