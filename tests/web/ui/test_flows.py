@@ -10,6 +10,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,6 +20,7 @@ from tests.web.daemon import Daemon, environment, running
 from tests.web.ui.conftest import leave_to_review
 from tests.web.ui.visiting import HTML, Visitor
 
+from anamnesis.dream.dream_database import REVIEW, DreamDatabase, NewProposal
 from anamnesis.dream.proposal import Proposal
 from anamnesis.exchange.account import Account, write_account
 from anamnesis.exchange.state import HubDatabase, HubState, Invitation
@@ -85,6 +87,36 @@ def test_a_text_that_changed_since_it_was_shown_is_not_accepted(tmp_path: Path) 
         (left,) = visitor.data("/ui/review")["foreign"]
         visitor.send(f"/ui/review/notes/{note}", decision="accept", seen=left["seen"])
         assert visitor.data("/ui/review")["foreign"] == []
+
+
+def test_a_decision_about_what_was_not_shown_is_refused(tmp_path: Path) -> None:
+    """A number of another revision by now, another proposal for the same notes, a changed side of a conflict."""
+    leave_to_review(tmp_path)
+    with running(tmp_path) as daemon:
+        visitor = Visitor(daemon)
+        review, (revision,) = visitor.data("/ui/review"), visitor.data("/ui/notes/deploying/history")["revisions"]
+        page = daemon.ask("GET", "/ui/review", Accept=HTML).text
+        for kind in ("conflicts", "proposals"):
+            assert f'name="seen" value="{review[kind][0]["seen"]}"' in page
+        with MemoryStore(tmp_path) as store:
+            plan = store.get("deploying")
+            changed = Proposal("update", (plan.id,), "Another.", 0.8, (replace(plan, body="rm -rf /\n"),))
+            with closing(DreamDatabase(tmp_path)) as database:
+                hashes = {id: hash.hex() for id, hash in store.hashes_of([plan.id]).items()}
+                database.save([NewProposal(changed, REVIEW, "")], hashes, "2026-01-05T00:00:00+00:00")
+            store.update("retrying", body="one\nlater\n")
+        for path, fields in (
+            (f"/ui/review/proposals/{KEY}", {"decision": "accept", "seen": review["proposals"][0]["seen"]}),
+            ("/ui/review/conflicts/retrying", {"keep": "other", "seen": review["conflicts"][0]["seen"]}),
+            ("/ui/notes/retrying/history/1", {"seen": revision["seen"]}),
+        ):
+            status, said = refusal(daemon, path, **fields)
+            assert (status, said) == (409, "This has changed since you saw it, so nothing was done."), path
+        assert visitor.data("/ui/notes/deploying")["note"]["body"] == "Run deploy.sh.\n"
+        assert visitor.data("/ui/notes/retrying")["note"]["body"] == "one\nlater\n"
+        visitor.send(
+            f"/ui/review/proposals/{KEY}", decision="reject", seen=visitor.data("/ui/review")["proposals"][0]["seen"]
+        )
 
 
 def test_a_proposal_can_be_edited_before_it_is_accepted(waiting: Daemon) -> None:

@@ -253,7 +253,9 @@ def _restore(site: Site, form: FormInput) -> NextPage:
 def _restore_revision(site: Site, form: FormInput) -> NextPage:
     store: MemoryStore = site.vault.notes
     note_id, number = check_id(form.path["id"]), int(form.path["number"])
-    done = restoring.restore(store, site.vault.history(note_id), number)
+    revisions = site.vault.history(note_id)  # a sync may have added some in between
+    form.check_seen(*(each.version.text for each in revisions if each.number == number))
+    done = restoring.restore(store, revisions, number)
     message = f"The note is as in revision {number}." if done.diff else "The note already is as in that revision."
     return NextPage(f"notes/{note_id}", f"{message} {done.kept}".strip())
 

@@ -16,6 +16,7 @@ from anamnesis.store.use_report import use_report
 from anamnesis.timeline import names_of
 from anamnesis.web.guard import PAGES
 from anamnesis.web.lanes import Lane
+from anamnesis.web.ui.action import seen
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.timeline import turn
 from anamnesis.web.ui.view import Data, PageRequest, Site, View
@@ -103,6 +104,7 @@ def _history(site: Site, request: PageRequest) -> Data:
                 "commit": each.version.commit,
                 "summary": each.summary,
                 "diff": each.diff,
+                "seen": seen(each.version.text),
                 "beside": beside(each.before.text if each.before else "", each.version.text),
             }
             for each in reversed(revisions)

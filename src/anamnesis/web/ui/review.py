@@ -19,7 +19,7 @@ from anamnesis.process import run_in_background
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.sync.conflicts import KEEP, Conflict, find_conflicts, list_conflicts, resolve
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.action import Action, FormInput, NextPage
+from anamnesis.web.ui.action import Action, FormInput, NextPage, seen
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.notes import page_of
 from anamnesis.web.ui.view import Data, PageRequest, Site, View, summaries
@@ -55,14 +55,19 @@ def _read(site: Site, request: PageRequest) -> Data:
 
 def _versions(store: MemoryStore, conflict: Conflict) -> Data:
     compared = compare(store.memory_dir, conflict)
-    this, other = text_of(conflict.note), text_of(without_conflict_tag(conflict.other))
+    this, other = _texts(conflict)
     return {
         "other_id": conflict.other.id,
         "this": {"by": compared.this, "text": this},
         "other": {"by": compared.other, "text": other},
         "diff": compared.diff,
         "beside": beside(this, other),
+        "seen": seen(this, other),
     }
+
+
+def _texts(conflict: Conflict) -> tuple[str, str]:
+    return text_of(conflict.note), text_of(without_conflict_tag(conflict.other))
 
 
 def _proposal(store: MemoryStore, kept: SavedProposal) -> Data:
@@ -70,7 +75,12 @@ def _proposal(store: MemoryStore, kept: SavedProposal) -> Data:
     proposal = kept.proposal
     titles = store.ranking.headings([*proposal.notes])
     about = [{"id": id, "title": titles.get(id, {}).get("title", id)} for id in proposal.notes]
-    return {**shown(proposal, "review"), "about": about, "changes": [_change(store, note) for note in proposal.after]}
+    return {
+        **shown(proposal, "review"),
+        "about": about,
+        "changes": [_change(store, note) for note in proposal.after],
+        "seen": seen(*map(render, proposal.after)),
+    }
 
 
 def _change(store: MemoryStore, note: Memory) -> Data:
@@ -85,6 +95,7 @@ def _keep(site: Site, form: FormInput) -> NextPage:
         raise InvalidArgument(f"{keep!r} is not a version to keep.", f"Choose one of {', '.join(KEEP)}.")
     store = site.vault.notes
     conflict = find_conflicts(store, check_id(form.path["id"]))[0]
+    form.check_seen(*_texts(conflict))
     done = resolve(store, conflict, keep)
     undo = " ".join([*filter(None, [done.change]), *(["trash", *done.trashed] if done.trashed else [])])
     return NextPage("review", f"The conflict is resolved: {_KEPT[keep]}.", undo)
@@ -97,6 +108,7 @@ def _decide(site: Site, form: FormInput) -> NextPage:
     if kept is None:
         raise NoteNotFound(f"No proposal has the id {form.path['id']!r}.", "It may have been decided elsewhere.")
     decision, undo = form.text("decision"), f"proposal {kept.proposal.key}"
+    form.check_seen(*map(render, kept.proposal.after))
     if decision == "accept":
         change = reviewing.accept(store, [kept])
         return NextPage("review", "Accepted.", change.id)
