@@ -55,7 +55,7 @@ def save_text(store: MemoryStore, before: Memory, text: str) -> SavedEdit:
     note = store.update(now.id, expected=now, **{name: getattr(after, name) for name in CHANGEABLE})
     record_edit(store, now, note)
     _accept(store, now, note)
-    return SavedEdit(note, _merged(before, typed, now) if now != before else "")
+    return SavedEdit(note, _merged(before, typed, now))
 
 
 def apply_change(store: MemoryStore, note: Memory, changes: dict[str, Any], *, edits: bool = True) -> Memory:
@@ -130,7 +130,9 @@ def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> Memory:
 
 
 def _merged(base: Memory, mine: Memory, theirs: Memory) -> str:
-    """What became of the changes of others, for the user."""
+    """What became of the changes of others, for the user; "" if there are none."""
+    if all(getattr(base, name) == getattr(theirs, name) for name in (*_SINGLE, "body", "tags", "supersedes", "extra")):
+        return ""
     own = [name for name in _SINGLE if getattr(base, name) != getattr(theirs, name) != getattr(mine, name)]
     own = [name for name in own if getattr(base, name) != getattr(mine, name)]
     said = "The note has changed since you opened it: it has your changes and the others."

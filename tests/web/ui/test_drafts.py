@@ -159,6 +159,24 @@ def test_a_text_is_there_again_after_leaving_its_page(
     assert TYPED not in body_of(daemon, filled["Retry policy"])
 
 
+def test_back_to_a_form_shows_the_note_as_it_is(
+    filled: dict[str, str], daemon: Daemon, opened: Callable[[str], Page]
+) -> None:
+    """A text that the browser restored would be saved over what others have changed since."""
+    page = opened(f"http://{daemon.host}:{daemon.port}/ui/notes/{filled['Retry policy']}/edit")
+    type_more(page)
+    page.click("button:has-text('Save')")
+    expect(page.locator(".done")).to_have_text("Saved.")
+    with MemoryStore(daemon.home) as store:
+        store.update(filled["Retry policy"], body="By others.")
+    page.go_back()
+    expect(page.locator("textarea")).to_be_visible()
+    assert page.input_value("textarea").rstrip().endswith("---\nBy others.")
+    page.click("button:has-text('Save')")
+    expect(page.locator("h1")).to_have_text("Retry policy")
+    assert body_of(daemon, filled["Retry policy"]).rstrip() == "By others."
+
+
 def test_a_draft_is_sent_with_nothing_but_its_form(
     filled: dict[str, str], daemon: Daemon, opened: Callable[[str], Page]
 ) -> None:

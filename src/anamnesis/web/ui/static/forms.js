@@ -51,7 +51,9 @@ function showAgain(form, text) {
   if (draft) again.dataset.draft = draft;
   if (draft) keep(again);
   offer();
+  one("main").focus();
   scrollTo(0, 0);
+  one(".preview")?.scrollIntoView({ block: "nearest" });
 }
 
 const inputsOf = (form) => [...form.elements].filter(({ name, type }) => name && name !== "form_token" && type !== "submit");
@@ -86,7 +88,7 @@ function offer() {
 function notice(key, form, page, said, fields) {
   const texts = Object.entries(fields).filter(([name, value]) => name !== "base" && value).map(([, value]) => value);
   const shown = made("section", { className: "attention draft" }, made("p", {}, said),
-    made("details", {}, made("summary", {}, "The text"), made("pre", {}, texts.join("\n"))));
+    made("details", {}, made("summary", {}, "The text"), made("pre", { tabIndex: 0 }, texts.join("\n"))));
   const put = () => (fill(form, key, fields), one("details", form)?.setAttribute("open", ""), shown.remove());
   const drop = () => (forget(key), shown.remove());
   const open = page === location.pathname ? [] : [made("a", { href: page, textContent: "Open its page" })];
