@@ -1,6 +1,6 @@
 // Sends forms, and keeps what is typed in this browser until it is saved. Forms work without this script, but keep nothing.
 "use strict";
-let isSending = false, isUnkept = false;
+let isUnkept = false;
 const DRAFT = "anamnesis draft ";
 const offline = "There was no answer, so this is probably not saved. It is still here: send it again when the server runs.";
 const loggedOut = "Your login has ended, so nothing was saved. It is still here: log in in another tab, and send it again.";
@@ -56,8 +56,9 @@ function showAgain(form, text) {
   one(".preview")?.scrollIntoView({ block: "nearest" });
 }
 
-const inputsOf = (form) => [...form.elements].filter(({ name, type }) => name && name !== "form_token" && type !== "submit");
-const differs = (form, fields, property) => inputsOf(form).some((each) => each.name !== "base" && each.type !== "hidden"
+// What a person types, and the text that the form was opened with.
+const inputsOf = (form) => [...form.elements].filter(({ name, type }) => name === "base" || (name && !/hidden|submit/.test(type)));
+const differs = (form, fields, property) => inputsOf(form).some((each) => each.name !== "base"
   && each.name in fields && fields[each.name] !== (property === "defaultValue" && each.matches("select")
     ? [...each.options].find((option) => option.defaultSelected)?.value ?? each.value : each[property]));
 
@@ -103,9 +104,11 @@ addEventListener("beforeunload", (event) => isUnkept && event.preventDefault());
 document.addEventListener("submit", async (event) => {
   if (event.target.method !== "post" || !event.target.closest("main")) return;
   event.preventDefault();
-  if (isSending) return; // a second click
-  isSending = true;
-  isSending = await send(event.target, event.submitter).catch(() => false); // until the next page is here
+  const { classList } = document.body;
+  if (classList.contains("sending")) return; // a second click
+  classList.add("sending");
+  const isDone = await send(event.target, event.submitter).catch(() => false);
+  if (!isDone) classList.remove("sending"); // else when the next page is here
 });
-addEventListener("pageshow", () => (isSending = false));
+addEventListener("pageshow", () => document.body.classList.remove("sending"));
 offer();
