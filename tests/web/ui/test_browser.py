@@ -271,7 +271,14 @@ def test_the_bar_names_what_is_chosen_and_the_answer_what_was_done_to(filled: di
     expect(page.locator("#many button")).to_have_text("Apply to 1 note")
     page.click("#many button")
     expect(page.locator(".done")).to_contain_text("1 note is in the trash: “Retry policy”.")
+    page.click("text=Undo")
+    expect(page.locator(".done")).to_have_text("Undone: 1 note is restored.")
+    page.go_back()
+    expect(page.locator(".row")).to_have_count(4)
+    expect(page.locator(".done")).to_have_count(0)  # it is not in the trash
     page.check("[data-all]")
-    expect(page.locator("#many output")).to_have_text("3 chosen: Session of Monday, How to deploy, Use WAL mode")
+    expect(page.locator("#many output")).to_have_text(
+        "4 chosen: Session of Monday, How to deploy, Retry policy and 1 more"
+    )
     page.reload()
     expect(page.locator("input:checked")).to_have_count(0)

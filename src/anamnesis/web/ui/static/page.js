@@ -1,8 +1,13 @@
 // Search as you type, keys, live changes, and the slow part of a page. Every page works without this script.
 "use strict";
-let newest = 0, pending, source, stale, shown = location.href;
+let newest = 0, pending, source, stale;
 const one = (selector, inside = document) => inside.querySelector(selector);
 const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+// The message of a form is about what was done just now: Back and a reload do not show it again.
+const address = new URL(location);
+for (const name of ["done", "undo", "sign"]) address.searchParams.delete(name);
+if (one(".done")) history.replaceState(history.state, "", address);
+let shown = location.href;
 const report = (isAnswering) => document.body.classList.toggle("offline", !isAnswering);
 async function load(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
