@@ -160,6 +160,8 @@ SETTINGS = (
         one_of("auto", "dark", "light"),
     ),
 )
+# Only hooks use these, and each hook reads the settings: a change needs no restart.
+READ_BY_HOOKS = ("inject_budget",)
 HOME_VARIABLE = "ANAMNESIS_HOME"
 # Where the notes are without that variable, in the user's home folder.
 DEFAULT_HOME = ".anamnesis"
@@ -386,6 +388,28 @@ def _unknown_sentence(keys: Sequence[str]) -> str:
     nearest = _nearest(keys[0]) if len(keys) == 1 else ""
     means = f" Did you mean {nearest}?" if nearest else ""
     return f"{CONFIG_NAME} has {named}, which this release does not know and which has no effect.{means}"
+
+
+def read_anew(settings: Settings, name: str) -> ResolvedSetting:
+    """A setting as a program that starts now reads it: the variables of this process, then config.json as it is."""
+    found = settings.resolved(name)
+    if found.source == found.setting.variable:
+        return found
+    config: dict[str, Any] = {}
+    with suppress(StoreUnavailable):
+        config = read_config(settings.home)
+    return _resolved(found.setting, {}, config)
+
+
+def saved_sentence(now: ResolvedSetting, *, is_removed: bool) -> str:
+    """What a change of a setting in config.json means, for the user."""
+    name, variable = now.setting.name, now.setting.variable
+    done = f"{name} is {'removed from config.json' if is_removed else 'saved'}"
+    if now.source == variable:
+        return f"{done}, but the variable {variable} has a value and comes first."
+    if name in READ_BY_HOOKS:
+        return f"{done}. The next session uses {'its default' if is_removed else 'it'}."
+    return f"{done}. Restart the daemon and running agents to use {'its default' if is_removed else 'it'}."
 
 
 def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> ResolvedSetting:

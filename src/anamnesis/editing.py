@@ -6,13 +6,15 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote
-from anamnesis.notes import Memory, parse
+from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteConflict
+from anamnesis.notes import Memory, parse, render
 from anamnesis.notes.acceptance import ACCEPTED, text_of
 from anamnesis.notes.authorship import as_edited
-from anamnesis.notes.merge import MergedNote, merge
+from anamnesis.notes.line_merge import MINE, THEIRS, has_marks, merge_marked
+from anamnesis.notes.merge import merge
+from anamnesis.plural import listed
 from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.ids import changed_at
 from anamnesis.store.lookup import named
@@ -20,17 +22,40 @@ from anamnesis.store.recording import record
 
 # Returns the changed fields of a note.
 Change = Callable[[Memory], dict[str, Any]]
+# The fields of which a merge has only one version, and that users edit.
+_SINGLE = ("type", "title", "project", "scope", "confidence")
+_DECIDE = f"Keep what is right of the lines between `{MINE}` and `{THEIRS}`, and remove the marks."
 
 
-def save_text(store: MemoryStore, before: Memory, text: str) -> Memory:
-    """Save the whole edited text of the note `before`; raises if the note has changed since."""
+class EditConflict(NoteConflict):
+    """The same lines of a note were changed while it was edited: `text` has both versions, to be edited again."""
+
+    def __init__(self, now: Memory, text: str) -> None:
+        super().__init__(f"The note {now.id} has changed since you opened it, in the same lines.", _DECIDE)
+        self.now = now
+        self.text = text
+
+
+class SavedEdit(NamedTuple):
+    """A saved note; if it also has changes that were saved while it was edited, a sentence about both."""
+
+    note: Memory
+    merged: str
+
+
+def save_text(store: MemoryStore, before: Memory, text: str) -> SavedEdit:
+    """Save the whole edited text of the note `before`, merged with the changes since; raises if both changed a line."""
     typed = parse_edited(before.id, text)
     typed = replace(typed, supersedes=[_full_id(store, before, each) for each in typed.superseded])
-    after = as_edited(before, typed)
-    note = store.update(before.id, expected=before, **{name: getattr(after, name) for name in CHANGEABLE})
-    record_edit(store, before, note)
-    _accept(store, before, note)
-    return note
+    now = store.get(before.id)
+    both = merged_edit(before, typed, now)
+    if _is_undecided(now, both):
+        raise EditConflict(now, render(both))
+    after = as_edited(now, both)
+    note = store.update(now.id, expected=now, **{name: getattr(after, name) for name in CHANGEABLE})
+    record_edit(store, now, note)
+    _accept(store, now, note)
+    return SavedEdit(note, _merged(before, typed, now))
 
 
 def apply_change(store: MemoryStore, note: Memory, changes: dict[str, Any], *, edits: bool = True) -> Memory:
@@ -89,9 +114,33 @@ def parse_edited(note_id: str, text: str) -> Memory:
     return after
 
 
-def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> MergedNote:
-    """Merge an edit of `base` with the current note; the edit counts as the newer version."""
-    return merge(base, replace(mine, updated_at=changed_at(base, theirs)), theirs)
+def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> Memory:
+    """An edit of `base` and the current note in one; where both changed the same lines, both versions between marks.
+
+    Of other fields that both changed, it has the edit's. Raises if the edit has the marks of an earlier merge.
+    """
+    if _is_undecided(base, mine):
+        raise InvalidNote("The text still has two versions of some lines, between marks.", _DECIDE, field="body")
+    if theirs == base:
+        return mine
+    title = theirs.title if mine.title == base.title else mine.title
+    newer = replace(mine, title=title, updated_at=changed_at(base, theirs))
+    merged = merge(base, newer, replace(theirs, title=title)).note
+    return replace(merged, body=merge_marked(base.body, mine.body, theirs.body))
+
+
+def _merged(base: Memory, mine: Memory, theirs: Memory) -> str:
+    """What became of the changes of others, for the user; "" if there are none."""
+    if all(getattr(base, name) == getattr(theirs, name) for name in (*_SINGLE, "body", "tags", "supersedes", "extra")):
+        return ""
+    own = [name for name in _SINGLE if getattr(base, name) != getattr(theirs, name) != getattr(mine, name)]
+    own = [name for name in own if getattr(base, name) != getattr(mine, name)]
+    said = "The note has changed since you opened it: it has your changes and the others."
+    return f"{said} Of its {listed(own)}, it has yours; its history has the others." if own else said
+
+
+def _is_undecided(before: Memory, after: Memory) -> bool:
+    return has_marks(after.body) and not has_marks(before.body)
 
 
 def with_tags(tags: Iterable[str]) -> Change:

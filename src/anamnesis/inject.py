@@ -14,19 +14,30 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
 from anamnesis.notes.foreign import ForeignNote, with_origins
 from anamnesis.notes.record import GLOBAL
-from anamnesis.project import find_project
+from anamnesis.project import MARKER, Project, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import Marks, Ranked, is_weak
+from anamnesis.store.spaces import spaces_of_project
 
-__all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"]
+__all__ = [
+    "SessionStart",
+    "notice_of",
+    "render_inject",
+    "render_recall",
+    "resolve_project_key",
+    "select_inject",
+    "select_recall",
+    "session_start",
+    "why_injected",
+]
 
 _DURABLE = ("procedural", "semantic")
 _MAX_EPISODIC = 2
@@ -44,12 +55,56 @@ _LONGEST_RECALLED = 1_000
 # From this probability on, a note is about a prompt with several subject words, even if it holds none of them; see
 # docs/decisions/recall-at-a-prompt.md.
 _CLEARLY_FITTING = 0.7
+# Quotes nothing from the marker, which may come from a hostile clone.
+_UNTRUSTED = (
+    f"Anamnesis injected no notes of the project that {MARKER} names: git tracks that file, and it contradicts the git"
+    " remote. The user can run `anamnesis project` to compare them, and `anamnesis project trust` to accept the file.\n"
+)
 
 
 def resolve_project_key(cwd: str | Path) -> str:
     """The key of a folder's project, for scripts; callers with settings use `find_project`."""
     settings = resolve_settings()
     return find_project(cwd, settings.home, settings.user_home).key
+
+
+# What a session is told once, before it writes anything.
+_SHARED = (
+    "Anamnesis: this project belongs to the space {}, whose members read what `memory_write` writes about it and the"
+    ' summary of this session. Tell the user; `memory_write` with space "~" keeps a note private.\n'
+)
+
+
+class SessionStart(NamedTuple):
+    """The notes that were selected for a session, the text that it gets, and the ids of the notes in it.
+
+    `space` is the shared space that the text names as the one of the project.
+    """
+
+    notes: list[Memory]
+    text: str
+    told: set[str]
+    space: str
+
+
+def session_start(
+    store: MemoryStore, *, project: str, budget: int, at_hand: Sequence[str] = (), notice: str = ""
+) -> SessionStart:
+    """What a new session is told: notices, and the notes that fit into what these leave of the budget."""
+    from anamnesis.notes.fence import ids_in
+
+    spaces = spaces_of_project(store, project)
+    space = spaces[0] if len(spaces) == 1 else ""
+    if space:
+        notice += _SHARED.format(space)
+    notes = select_inject(store, project=project, budget=budget, at_hand=at_hand)
+    text = notice + render_inject(notes, budget - len(notice))
+    return SessionStart(notes, text, ids_in(text), space)
+
+
+def notice_of(project: Project) -> str:
+    """Tells the session of a folder whose marker is not trusted that it gets no notes of the project it names."""
+    return _UNTRUSTED if project.ignored else ""
 
 
 def select_inject(

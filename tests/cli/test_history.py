@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from contextlib import closing
 
 import pytest
@@ -11,6 +12,7 @@ from tests.cli.test_terminal import plain
 
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
+from anamnesis.notes.spaces import with_space
 
 
 @pytest.fixture
@@ -79,6 +81,50 @@ def test_a_restored_revision_is_printed_as_a_diff_and_can_be_undone(anamnesis: C
     assert list(undone) == ["id", "number", "diff"]
     shown = anamnesis("show", edited, "--json").json
     assert (shown["title"], shown["body"], shown["tags"]) == ("Deploying", "Step one\nStep 2", ["red"])
+
+
+def carried(anamnesis: Command) -> str:
+    """What git would carry to other machines."""
+    anamnesis("sync")
+    return subprocess.run(
+        ["git", "-C", anamnesis.home / "memory", "grep", "-h", "", "HEAD"], capture_output=True, text=True, timeout=60
+    ).stdout
+
+
+def test_a_restore_shares_nothing_that_was_made_private_since_and_says_so(anamnesis: Command) -> None:
+    """Neither of a note that exists, nor of one that was deleted since."""
+    note_id = anamnesis("write", "Plan", "About the plan of May", "--space", "core").out.strip()
+    assert "space: core" in carried(anamnesis)
+    with anamnesis.store() as store:
+        extra = with_space(store.move(note_id, "machine-local"), "").extra
+        store.update(note_id, body="About the plan of June", extra=extra)
+    assert "About the plan" not in carried(anamnesis)
+    done = anamnesis("history", note_id, "--restore", "1")
+    assert done.out.endswith(
+        f"Restored: {note_id} is as in revision 1. It stays on this machine only. It stays out of the space core.\n"
+    )
+    assert anamnesis("show", note_id, "--json").json["body"] == "About the plan of May"
+    assert "About the plan" not in carried(anamnesis)
+    assert anamnesis("restore").out == ""
+    anamnesis("delete", note_id)
+    assert "It stays on this machine only" in anamnesis("history", note_id, "--restore", "1").out
+    assert "About the plan" not in carried(anamnesis)
+    assert "space: core" not in anamnesis("show", note_id).out
+
+
+def test_a_restored_note_is_not_among_the_deleted_ones(anamnesis: Command, edited: str) -> None:
+    anamnesis("history", edited, "--restore", "1")
+    assert anamnesis("restore").out == ""
+    refused = anamnesis("restore", edited)
+    assert (refused.code, refused.err) == (
+        1,
+        f"anamnesis: The note {edited} is not deleted. `anamnesis history {edited}` shows its earlier versions, and"
+        " restores one.\n",
+    )
+    assert "+title: Deploying" in anamnesis("history", edited).out
+    anamnesis("delete", edited)
+    assert {line.split("\t")[0] for line in anamnesis("restore").out.splitlines()} == {edited}
+    assert anamnesis("restore", edited).out == f"Restored: {edited} (Deploy)\n"
 
 
 def test_a_refusal_is_one_sentence(anamnesis: Command, edited: str) -> None:

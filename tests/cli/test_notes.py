@@ -170,20 +170,48 @@ def test_an_edit_that_is_not_a_note_is_refused_and_its_text_saved(anamnesis: Com
 
 
 def test_an_edit_of_a_note_that_has_changed_since_loses_neither_version(anamnesis: Command) -> None:
+    """Both versions of the same line are edited again, until the user has decided; nothing undecided is saved."""
     note_id = anamnesis("write", "Title", "body").out.strip()
     theirs = anamnesis.home / f"memory/semantic/{note_id}.md"
     script = (
+        f"theirs, text = pathlib.Path({str(theirs)!r}), file.read_text()\n"
+        "if '<<<<<<<' in text: text = {decided}; text += ' '\n"
+        "else:\n"
+        "    text = text.replace('body', 'my body')\n"
+        "    theirs.write_text(theirs.read_text().replace('body', 'a body'))\n"
+        "file.write_text(text)"
+    )
+    done = anamnesis("edit", note_id, VISUAL=editor(anamnesis.folder, script.format(decided="text")))
+    assert done.code == 1
+    assert "still has two versions" in done.err
+    kept = Path(done.err.rsplit(" ", 1)[1].strip().rstrip("."))
+    marked = kept.read_text().partition("<<<<<<< your text\n")[2]
+    assert "my body\n=======\na body\n>>>>>>> the note as saved meanwhile" in marked
+    kept.unlink()
+    assert anamnesis("show", note_id, "--json").json["body"].strip() == "a body"
+
+    decided = "text.partition('<<<<<<<')[0] + 'my body and a body'"
+    saved = anamnesis("edit", note_id, VISUAL=editor(anamnesis.folder, script.format(decided=decided)))
+    assert saved.out == f"Saved: {note_id}\n"
+    assert anamnesis("show", note_id, "--json").json["body"].strip() == "my body and a body"
+
+
+def test_an_edit_is_merged_with_what_others_saved_meanwhile_and_says_so(anamnesis: Command) -> None:
+    note_id = anamnesis("write", "Title", "one\n\ntwo\n\nthree").out.strip()
+    theirs = anamnesis.home / f"memory/semantic/{note_id}.md"
+    script = (
         f"theirs = pathlib.Path({str(theirs)!r})\n"
-        "theirs.write_text(theirs.read_text().replace('body', 'their body'))\n"
-        "file.write_text(file.read_text().replace('body', 'my body'))"
+        "theirs.write_text(theirs.read_text().replace('one', 'ONE').replace('Title', 'Their title'))\n"
+        "file.write_text(file.read_text().replace('three', 'THREE').replace('Title', 'My title'))"
     )
     done = anamnesis("edit", note_id, VISUAL=editor(anamnesis.folder, script))
-    assert done.code == 1
-    assert "Somebody else has changed" in done.err
-    kept = Path(done.err.rsplit(" ", 1)[1].strip().rstrip("."))
-    assert "my body" in kept.read_text()
-    kept.unlink()
-    assert "their body" in theirs.read_text()
+    assert done.out == (
+        f"Saved: {note_id}\nThe note has changed since you opened it: it has your changes and the others."
+        " Of its title, it has yours; its history has the others.\n"
+    )
+    note = anamnesis("show", note_id, "--json").json
+    assert (note["title"], note["body"].split()) == ("My title", ["ONE", "two", "THREE"])
+    assert "Their title" in anamnesis("history", note_id).out
 
 
 def test_an_id_cannot_be_edited(anamnesis: Command) -> None:

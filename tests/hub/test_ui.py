@@ -103,6 +103,17 @@ def test_a_login_is_a_cookie_that_no_script_and_no_other_site_can_use(hub: Runni
     assert stranger.post("login", token="anh_" + "x" * 43).status == 401
 
 
+def test_the_answer_to_a_form_after_the_end_of_a_login_is_a_page_that_says_how_to_send_it_again(
+    hub: RunningHub, enter: Any
+) -> None:
+    boss = enter("boss")
+    boss.cookie = ""
+    answer = boss.post("spaces/core/members", user="mate", role="writer", form_token="x")
+    assert answer.status == 401
+    assert "Your login has ended, so nothing was saved." in answer.text
+    assert "reload this page" in answer.text
+
+
 def test_guessing_is_throttled(hub: RunningHub, enter: Any) -> None:
     browser = Browser(hub.url)
     statuses = {browser.post("login", token=f"anh_{number}").status for number in range(40)}

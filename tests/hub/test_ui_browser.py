@@ -41,6 +41,8 @@ def test_a_person_logs_in_reads_and_sees_changes_on_pages_without_obstacles(runn
                 for path, faults in found.items()
             }
             assert {path: faults for path, faults in shown.items() if faults} == {}
+            if scheme == "light":
+                lose_nothing_when_a_login_ends(watched, boss.token)
             if scheme == "dark":
                 watched.open("/ui/")
                 page.wait_for_timeout(300)
@@ -48,6 +50,25 @@ def test_a_person_logs_in_reads_and_sees_changes_on_pages_without_obstacles(runn
                 expect(page.locator("text=Written while you look")).to_be_visible()
             assert watched.faults == []
             context.close()
+
+
+def lose_nothing_when_a_login_ends(watched: Watched, token: str) -> None:
+    """What was typed stays in its form, which is sent again after another login. The answer to it is shown."""
+    page = watched.open("/ui/spaces/core")
+    page.fill("[name=user][required]", "newcomer")
+    page.context.clear_cookies()
+    page.click("button:has-text('Invite')")
+    expect(page.locator("[role=alert]")).to_contain_text("Your login has ended, so nothing was saved.")
+    with page.context.expect_page() as other:
+        page.click("[role=alert] a")
+    other.value.fill("[name=token]", token)
+    other.value.click("text=Log in")
+    expect(other.value.locator("nav")).to_be_visible()
+    page.click("button:has-text('Invite')")
+    expect(page.locator(".done")).to_contain_text("an invitation to be a reader waits there")
+    expect(page.locator("td:has-text('reader')").first).to_be_visible()
+    other.value.close()
+    watched.faults.clear()  # the console reports the 401
 
 
 pytestmark = pytest.mark.timeout(300)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.notes.line_merge import merge_lines
+from anamnesis.notes.line_merge import has_marks, merge_lines, merge_marked
 
 # Few different lines, so that the sides often change the same and often repeat each other.
 LINE = st.sampled_from(["a", "b", "c", "d", "", "a\r", "- x"])
@@ -151,3 +151,22 @@ def test_a_long_text_of_lines_that_repeat_is_merged_in_bounded_work(line: str) -
     repeated = "\n".join([line] * 4_000)
     spread = "\n".join(line if number % 2 else f"new {number}" for number in range(4_000))
     assert merge_lines(repeated, spread, f"first\n{repeated}") == (f"first\n{spread}", False)
+
+
+def test_both_versions_of_a_line_stand_between_marks_and_what_they_share_stands_once() -> None:
+    base = "first\none\ntwo\nthree\nlast"
+    mine, theirs = "first\nONE\nshared\nTWO\nthree\nlast", "FIRST\none!\nshared\nTWO\nthree\nlast, really"
+    assert merge_marked(base, mine, theirs) == (
+        "<<<<<<< your text\nfirst\nONE\n=======\nFIRST\none!\n>>>>>>> the note as saved meanwhile\n"
+        "shared\nTWO\nthree\nlast, really"
+    )
+
+
+@given(TEXT, TEXT, TEXT)
+def test_a_marked_merge_has_marks_exactly_where_the_sides_conflict(base: str, one: str, two: str) -> None:
+    merged, conflict = merge_lines(base, one, two)
+    marked = merge_marked(base, one, two)
+    assert has_marks(marked) == conflict
+    if not conflict:
+        assert marked == merged
+    assert {*one.split("\n")} - {*base.split("\n")} <= {*marked.split("\n")} >= {*two.split("\n")} - {*base.split("\n")}

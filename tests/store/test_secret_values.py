@@ -48,7 +48,7 @@ def test_a_changed_field_takes_the_value_out_of_the_others(store: MemoryStore) -
 
 def test_an_edited_text_is_cleaned_as_a_whole(store: MemoryStore) -> None:
     note = store.write(type="semantic", title="Log in", body="As always.")
-    after = save_text(store, note, render(replace(note, title=f"Log in with {VALUE}", body=BODY)))
+    after = save_text(store, note, render(replace(note, title=f"Log in with {VALUE}", body=BODY))).note
     assert VALUE not in render(after)
 
 

@@ -46,6 +46,31 @@ def test_a_note_is_searched_for_edited_and_saved(anamnesis: Command) -> None:
         assert [note.title for note in store.list() if "Since 2019." in note.body] == ["Use WAL mode"]
 
 
+def test_an_edit_of_a_line_that_changed_meanwhile_opens_the_editor_with_both_versions(anamnesis: Command) -> None:
+    with anamnesis.store() as store:
+        (note,) = [each for each in store.list() if each.title == "Use WAL mode"]
+    file = anamnesis.home / f"memory/semantic/{note.id}.md"
+    editor = anamnesis.folder / "editor.py"
+    editor.write_text(
+        f"import pathlib, sys\nmine, theirs = pathlib.Path(sys.argv[1]), pathlib.Path({str(file)!r})\n"
+        "text = mine.read_text()\n"
+        "if '<<<<<<<' not in text: theirs.write_text(text.replace('every', 'each'))\n"
+        "head, _, both = text.partition('<<<<<<< your text\\n')\n"
+        "mine.write_text(head + both.partition('=======')[0] if both else text.replace('every', 'no'))\n"
+    )
+    with Terminal(anamnesis, EDITOR=f"{sys.executable} {editor}") as terminal:
+        terminal.wait_for("Settings")
+        terminal.type("/busy_timeout")
+        terminal.wait_for("Set ")
+        terminal.type(ENTER + "e")
+        terminal.wait_for("Saved.")
+        terminal.type("q")
+        assert terminal.finish()[0] == 0
+    with anamnesis.store() as store:
+        assert store.get(note.id).body.strip() == "Set busy_timeout on no connection."
+        assert "each connection" in "".join(each.note.body for each in store.kept.versions(note.id))
+
+
 def test_pick_prints_the_id_of_the_chosen_note_or_its_text(anamnesis: Command) -> None:
     with anamnesis.store() as store:
         ids = {note.title: note.id for note in store.list()}

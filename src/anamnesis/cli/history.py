@@ -28,8 +28,8 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
 
     Revisions come from git, from the edits that this machine has seen since (limited by the setting `versions`), from
     the journal of engram.db and, if the note was deleted, from the trash. Number 1 is the oldest. Going back to a
-    revision adds it as the newest, and keeps all others. ID is as in `anamnesis show`, or the number of an observation
-    or its sync_id.
+    revision adds it as the newest, and keeps all others; the note stays where it is: on this machine only or synced,
+    and in its space. ID is as in `anamnesis show`, or the number of an observation or its sync_id.
 
     \b
     In a pipe: number, time, source (git, kept, journal, trash or now), commit, by whom (the user of the hub who wrote
@@ -67,9 +67,9 @@ def _restore(store: MemoryStore, found: list[Revision], number: int, as_json: bo
         print_json({"id": done.note.id, "number": number, "diff": done.diff})
     elif done.diff:
         draw_diff(done.diff)
-        click.echo(f"Restored: {done.note.id} is as in revision {number}.")
+        click.echo(f"Restored: {done.note.id} is as in revision {number}. {done.kept}".strip())
     else:
-        click.echo(f"Unchanged: {done.note.id} is as in revision {number} already.")
+        click.echo(f"Unchanged: {done.note.id} is as in revision {number} already. {done.kept}".strip())
 
 
 def _as_dict(revision: Revision) -> dict[str, Any]:

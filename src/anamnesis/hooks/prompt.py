@@ -5,10 +5,7 @@ from __future__ import annotations
 from anamnesis.config import TREES, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.hosts import STARTS_AT_PROMPT
-from anamnesis.recall.relevance import subject
-
-# Only the beginning is the query: pasted text after it is not.
-_LONGEST_QUERY = 2_000
+from anamnesis.recall.relevance import LONGEST_QUERY, subject
 
 
 def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
@@ -30,7 +27,7 @@ def _start(event: Event, options: dict[str, str], settings: Settings) -> str:
 
 
 def _recalled(event: Event, options: dict[str, str], settings: Settings) -> str:
-    prompt = text_of(event, "prompt")[:_LONGEST_QUERY]
+    prompt = text_of(event, "prompt")[:LONGEST_QUERY]
     home = settings.home
     if not subject(prompt) or not any((home / tree).is_dir() for tree in TREES.values()):
         return ""

@@ -13,6 +13,8 @@ from typing import NamedTuple
 _MOST_COMPARISONS = 100_000
 # The same limit for a whole text: pairs of equal lines between anchors that are compared.
 _MOST_PAIRS = 100_000
+# The lines around two versions of the same lines.
+MINE, _BETWEEN, THEIRS = "<<<<<<< your text", "=======", ">>>>>>> the note as saved meanwhile"
 
 
 class _Edit(NamedTuple):
@@ -32,18 +34,42 @@ def merge_lines(base: str | None, yielding: str, prevailing: str) -> tuple[str, 
         return yielding, False
     if base is None:
         return prevailing, True
-    lines = base.split("\n")
+    parts = [*_parts(base.split("\n"), yielding, prevailing)]
+    conflict = any(old != new for old, new in parts)
+    return "\n".join(line for _, lines in parts for line in lines), conflict
+
+
+def merge_marked(base: str, mine: str, theirs: str) -> str:
+    """Both sides' changes of a text, for a person: where they conflict, the lines of both, between marks."""
     merged: list[str] = []
-    conflict = False
+    for ours, others in _parts(base.split("\n"), mine, theirs):
+        if ours == others:
+            merged += ours
+            continue
+        head = _common(ours, others)
+        tail = _common(ours[head:][::-1], others[head:][::-1])
+        ends = len(ours) - tail, len(others) - tail
+        merged += [*ours[:head], MINE, *ours[head : ends[0]], _BETWEEN, *others[head : ends[1]], THEIRS]
+        merged += ours[ends[0] :]
+    return "\n".join(merged)
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text has a mark of two versions, in which no person has decided yet."""
+    return not {MINE, THEIRS}.isdisjoint(line.rstrip() for line in text.split("\n"))
+
+
+def _parts(base: Sequence[str], one: str, two: str) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """The merged text in order, as each side has it: the same lines twice, except where the sides conflict."""
     position = 0
-    for group in _groups(sorted([*_edits(lines, yielding, 0), *_edits(lines, prevailing, 1)])):
+    for group in _groups(sorted([*_edits(base, one, 0), *_edits(base, two, 1)])):
         start, end = group[0].start, max(edit.end for edit in group)
+        yield base[position:start], base[position:start]
         sides = {edit.side for edit in group}
-        results = {side: _applied(lines, start, end, [edit for edit in group if edit.side == side]) for side in sides}
-        conflict |= len(results) == 2 and results[0] != results[1]
-        merged += [*lines[position:start], *results[max(sides)]]
+        results = [_applied(base, start, end, [edit for edit in group if edit.side == side]) for side in sorted(sides)]
+        yield results[0], results[-1]
         position = end
-    return "\n".join([*merged, *lines[position:]]), conflict
+    yield base[position:], base[position:]
 
 
 def _edits(base: Sequence[str], text: str, side: int) -> Iterator[_Edit]:

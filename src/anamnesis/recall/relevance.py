@@ -41,6 +41,8 @@ _MOST_WORDS = 6
 _SHARE = 0.48
 # The least weight that it must hold, in weights of a word that no note holds; words of too many notes weigh less.
 _LEAST = 0.75
+# Only the beginning of a prompt is the query: pasted text after it is not.
+LONGEST_QUERY = 2_000
 
 
 def subject(prompt: str) -> str:

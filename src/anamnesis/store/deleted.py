@@ -32,10 +32,16 @@ class DeletedNote:
 
 
 def deleted_notes(store: MemoryStore) -> list[DeletedNote]:
-    """All deleted notes, the last deleted first; a note that was deleted several times is listed once per version."""
+    """All deleted notes, the last deleted first; a note that was deleted several times is listed once per version.
+
+    The trash also has earlier versions of notes that exist, which are in their histories and not listed here.
+    """
+    files = store.trashed()
+    existing = store.hashes_of({each.id for each in files})
     trashed = [
         DeletedNote(each.id, note.title if note else "", each.scope, each.path, _moment(each), _origin(store, note))
-        for each in store.trashed()
+        for each in files
+        if each.id not in existing
         for note in (_note(store, each.path),)
     ]
     hidden = [

@@ -368,13 +368,14 @@ class MemoryStore(NoteReader):
         if (note := self.find(memory_id)) and note.is_hidden:
             return self._show(note)
         with self._catalogue.alone():
+            if self._catalogue.find([memory_id]):
+                hint = f"`anamnesis history {memory_id}` shows its earlier versions, and restores one."
+                raise NoteConflict(f"The note {memory_id} is not deleted.", hint)
             trashed = next((item for item in self.trashed() if item.id == memory_id), None)
             if trashed is None and is_purged(self.root, memory_id):
                 raise NoteNotFound(f"The note {memory_id} was purged and cannot be brought back.")
             if trashed is None:
                 raise NoteNotFound(f"No deleted note has the id {memory_id}.", "`anamnesis restore` lists them.")
-            if self._catalogue.find([memory_id]):
-                raise NoteConflict(f"A note {memory_id} exists.", "Delete it first, then restore the other.")
             step = self._files.restore(trashed)
             file = self._files.read(trashed.home)
             self._catalogue.save([file] if file else [], [], lambda: [step])

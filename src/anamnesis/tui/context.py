@@ -14,13 +14,14 @@ from textual.widgets import Input, OptionList, Static
 
 from anamnesis.age import brief_age
 from anamnesis.at_hand import at_hand
-from anamnesis.config import Settings
+from anamnesis.config import Settings, read_anew
 from anamnesis.errors import InvalidArgument
 from anamnesis.eval.report import estimate_tokens
-from anamnesis.inject import render_inject, render_recall, select_inject, select_recall
+from anamnesis.inject import notice_of, render_recall, select_recall, session_start
 from anamnesis.notes import Memory
 from anamnesis.plural import counted
 from anamnesis.project import find_project
+from anamnesis.recall.relevance import LONGEST_QUERY
 from anamnesis.store import MemoryStore
 from anamnesis.timeline import recently_received
 from anamnesis.tui import drawing
@@ -45,12 +46,14 @@ def session_context(store: MemoryStore, settings: Settings, folder: str, prompt:
     place = Path(folder)
     if not place.is_absolute() or not place.is_dir():
         raise InvalidArgument(f"{folder[:200]!r} is not a folder of this machine.", "Give its full path.")
-    project, budget = find_project(place, settings.home, settings.user_home).key, settings.inject_budget
-    start = select_inject(store, project=project, budget=budget, at_hand=at_hand(place))
-    known = {note.id for note in start}
-    at_prompt = select_recall(store, prompt, project=project, known=known) if prompt.strip() else []
-    text, answer = render_inject(start, budget), render_recall(at_prompt)
-    return SessionContext(project, start, text, at_prompt, answer, recently_received(store, _MOST_EVENTS))
+    found, hints = find_project(place, settings.home, settings.user_home), at_hand(place)
+    project, budget = found.key, int(read_anew(settings, "inject_budget").valid)
+    start = session_start(store, project=project, budget=budget, at_hand=hints, notice=notice_of(found))
+    asked = prompt.strip()[:LONGEST_QUERY]
+    at_prompt = select_recall(store, asked, project=project, known=start.told) if asked else []
+    told = [note for note in start.notes if note.id in start.told]
+    answer = render_recall(at_prompt)
+    return SessionContext(project, told, start.text, at_prompt, answer, recently_received(store, _MOST_EVENTS))
 
 
 class Section(Listing):

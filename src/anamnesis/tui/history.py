@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 
 from anamnesis.age import brief_age
+from anamnesis.errors import NoteConflict
 from anamnesis.history.diffs import beside
 from anamnesis.history.restoring import RestoredNote, restore
 from anamnesis.plural import counted
@@ -80,13 +81,21 @@ class History(Listing):
             self.app.push_screen(Confirm(question), lambda is_sure: self._restore(int(number)) if is_sure else None)
 
     def _restore(self, number: int) -> None:
+        shown = self._revisions[str(number)].version.text
+
         def work(vault: Vault) -> RestoredNote:
-            return restore(vault.notes, vault.history(self.note_id), number)
+            found = vault.history(self.note_id)
+            if [each.version.text for each in found if each.number == number] != [shown]:
+                raise NoteConflict(
+                    f"Revision {number} has another text by now.", "A sync has brought more: look again."
+                )
+            return restore(vault.notes, found, number)
 
         self.change(work, self._restored)
 
     def _restored(self, done: RestoredNote) -> None:
-        self.announce("Restored." if done.diff else "The note already is as in that revision.")
+        said = "Restored." if done.diff else "The note already is as in that revision."
+        self.announce(f"{said} {done.kept}".strip())
         self.program.reload()
 
 

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 
-from anamnesis.config import DEFAULT, change_config, resolve_settings
+from anamnesis.config import DEFAULT, change_config, resolve_settings, saved_sentence
 from anamnesis.errors import AnamnesisError
 from anamnesis.setting import ResolvedSetting
 from anamnesis.tui import drawing
@@ -69,7 +69,7 @@ class Section(Listing):
             notify_error(self, error)
             return
         self.program.settings = resolve_settings()
-        self.announce(f"{name} is saved. Restart the daemon and running agents to use it.")
+        self.announce(saved_sentence(self.program.settings.resolved(name), is_removed=not value.strip()))
         self.reload()
         self._describe()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.editing import parse_edited, save_text, saved_on_error
+from anamnesis.editing import EditConflict, parse_edited, save_text, saved_on_error
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, render, validate
 from anamnesis.store.ids import UlidMaker, changed_at, utcnow
@@ -27,10 +27,25 @@ def edit(app: Anamnesis, note_id: str) -> None:
         text = _edited(app, render(before))
         if text is None:
             app.notify("Nothing was changed.")
-            return
-        _save(app, text, lambda vault: save_text(vault.notes, before, text))
+        while text is not None:
+            text, before = _save_edit(app, before, text)
     except AnamnesisError as error:
         notify_error(app, error)
+
+
+def _save_edit(app: Anamnesis, before: Memory, text: str) -> tuple[str | None, Memory]:
+    """Save an edit; if the same lines have changed since, the text as the user decides, and the note as it is then."""
+    try:
+        with saved_on_error(text):
+            done = app.with_vault(lambda vault: save_text(vault.notes, before, text))
+    except EditConflict as conflict:
+        decided = _edited(app, conflict.text)
+        if decided is None:
+            raise
+        return decided, conflict.now
+    app.notify(f"Saved. {done.merged}".strip())
+    app.reload()
+    return None, done.note
 
 
 def write(app: Anamnesis, project: str) -> None:

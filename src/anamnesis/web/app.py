@@ -17,6 +17,7 @@ from anamnesis.web.lanes import Lane, Lanes
 from anamnesis.web.message import Request, Response, failure, unescape
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.mount import Mount
+from anamnesis.web.refused_page import readable
 from anamnesis.web.route import Route
 from anamnesis.web.router import Router, clean
 
@@ -51,7 +52,11 @@ class App:
 
     def admit(self, request: Request) -> Route | Mount | Response:
         """The route or application of a request, decided by its head, or the answer if it is refused or has none."""
-        found = self._guard(request) or (self._mounts and self._page(request)) or self._router.find(request)
+        refused = self._guard(request)
+        if refused:
+            found: Route | Mount | Response = readable(request, refused)
+        else:
+            found = (self._mounts and self._page(request)) or self._router.find(request)
         if isinstance(found, Response):
             self._metrics.count("", "", found.status, 0.0)
         elif self._metrics.on_work:

@@ -14,6 +14,7 @@ from anamnesis.web.http_exchange import Exchange
 from anamnesis.web.message import Request, Response, failure
 from anamnesis.web.mount import Mount
 from anamnesis.web.parser import Malformed, Parser, TooLong
+from anamnesis.web.refused_page import readable
 from anamnesis.web.response_head import date_line, head_of, refusal_of
 
 if TYPE_CHECKING:
@@ -291,7 +292,7 @@ class HttpConnection(asyncio.Protocol):
         exchange.task.cancel()
         if refusal and not exchange.is_started and not self.is_closing:
             self._server.app.count(exchange.request, exchange.mount.prefix, refusal.status, 0.0)
-            self._refuse_with(refusal)
+            self._refuse_with(readable(exchange.request, refusal))
         else:
             self.abort()
 

@@ -69,7 +69,7 @@ def build_guard(host: str, token: str) -> Guard:
 
 def _refuse_visitor(request: Request, token: str) -> Response | None:
     """Refuse a request without the token, unless a logged-in browser requests a page; other browsers may log in."""
-    if _is_page(request):
+    if is_page(request):
         if request.path in _OPEN or is_valid(token, request.headers.get("cookie") or ""):
             return None
         if request.method == "GET" and "text/html" in (request.headers.get("accept") or ""):
@@ -113,9 +113,9 @@ def _opens_page(request: Request) -> bool:
     navigates = (
         request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
     )
-    return request.method == "GET" and navigates and _is_page(request)
+    return request.method == "GET" and navigates and is_page(request)
 
 
-def _is_page(request: Request) -> bool:
+def is_page(request: Request) -> bool:
     """Whether a path belongs to the dashboard, or is the root, which redirects browsers to it."""
     return request.path in ("/", PAGES) or request.path.startswith(f"{PAGES}/")

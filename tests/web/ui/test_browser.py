@@ -236,3 +236,49 @@ def test_2000_nodes_are_drawn_as_hairlines_and_circles(visited: Open) -> None:
     assert drawn["count"] >= 2000
     assert drawn["finite"]
     assert drawn["width"] == pytest.approx(1)
+
+
+def test_back_from_a_search_shows_the_list_before_it_with_its_filter_and_nothing_chosen(watched: Open) -> None:
+    page = watched().open("/ui/notes")
+    page.check("[data-all]")
+    page.click("aside >> text=acme/api")
+    expect(page.locator("[data-row]")).to_have_count(2)
+    page.focus("[data-search]")
+    page.keyboard.type("lock", delay=30)
+    expect(page.locator("h1")).to_contain_text("lock")
+    page.locator("[name=id]").first.check()
+    page.go_back()
+    expect(page.locator(".chosen")).to_contain_text("project: acme/api")
+    expect(page.locator("[data-row]")).to_have_count(2)
+    assert page.input_value("[data-search]") == ""
+    page.go_back()
+    expect(page.locator("[data-row]")).to_have_count(4)
+    expect(page.locator("input:checked")).to_have_count(0)
+    page.go_forward()
+    page.go_forward()
+    expect(page.locator("h1")).to_contain_text("lock")
+    expect(page.locator(".chosen")).to_contain_text("project: acme/api")
+    assert page.input_value("[data-search]") == "lock"
+
+
+def test_the_bar_names_what_is_chosen_and_the_answer_what_was_done_to(filled: dict[str, str], watched: Open) -> None:
+    page = watched().open("/ui/notes")
+    for title in ("Retry policy", "Use WAL mode"):
+        page.check(f"[aria-label='Choose {title}']")
+    expect(page.locator("#many output")).to_have_text("2 chosen: Retry policy, Use WAL mode")
+    page.uncheck("[aria-label='Choose Use WAL mode']")
+    page.select_option("[name=what]", "delete")
+    expect(page.locator("#many button")).to_have_text("Apply to 1 note")
+    page.click("#many button")
+    expect(page.locator(".done")).to_contain_text("1 note is in the trash: “Retry policy”.")
+    page.click("text=Undo")
+    expect(page.locator(".done")).to_have_text("Undone: 1 note is restored.")
+    page.go_back()
+    expect(page.locator(".row")).to_have_count(4)
+    expect(page.locator(".done")).to_have_count(0)  # it is not in the trash
+    page.check("[data-all]")
+    expect(page.locator("#many output")).to_have_text(
+        "4 chosen: Session of Monday, How to deploy, Retry policy and 1 more"
+    )
+    page.reload()
+    expect(page.locator("input:checked")).to_have_count(0)

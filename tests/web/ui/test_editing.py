@@ -70,6 +70,27 @@ def test_of_two_new_titles_the_form_shows_both_and_bodies_that_do_not_conflict_a
     assert "ONE\ntwo\nTHREE\n" in shown
 
 
+def test_two_tabs_that_change_the_same_line_see_both_versions_marked_and_save_neither_twice(editing: Daemon) -> None:
+    with MemoryStore(editing.home) as store:
+        store.put(Memory("shared", "semantic", "Shared", "first\nuse port 80\nlast\n"))
+    one = other = form(editing, "shared")
+    path = "/ui/notes/shared/edit"
+    assert post(editing, path, **one, text=one["base"].replace("80", "81")).status == 303
+    clash = post(editing, path, **other, text=other["base"].replace("80", "82"))
+    assert clash.status == 409
+    assert "both versions" in clash.text
+    text = html.unescape(clash.text.partition("data-keep>")[2].partition("</textarea>")[0])
+    both = "<<<<<<< your text\nuse port 82\n=======\nuse port 81\n>>>>>>> the note as saved meanwhile"
+    assert f"---\nfirst\n{both}\nlast\n" in text
+    again = {name: sent(value) for name, value in re.findall(r'name="(form_token|base)" value="([^"]*)"', clash.text)}
+    refused = post(editing, path, **again, text=sent(text))
+    assert refused.status == 400
+    assert "still has two versions" in refused.text
+    assert Visitor(editing).data("/ui/notes/shared")["note"]["body"] == "first\nuse port 81\nlast\n"
+    assert post(editing, path, **again, text=sent(text.replace(both, "use port 82"))).status == 303
+    assert Visitor(editing).data("/ui/notes/shared")["note"]["body"] == "first\nuse port 82\nlast\n"
+
+
 def test_a_note_from_a_form_has_the_line_ends_of_other_notes(editing: Daemon) -> None:
     visitor = Visitor(editing)
     written = {"title": "New", "body": "one\r\ntwo", "type": "semantic", "project": "acme", "scope": "portable"}
@@ -108,7 +129,7 @@ def test_a_note_of_a_teams_project_from_a_form_says_who_reads_it(editing: Daemon
     [
         ("/ui/notes/plain/edit", {"text": f"---\nid: [\n---\n{TYPED}"}, 400),
         ("/ui/notes/plain/edit", {"text": f"---\nid: other\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 400),
-        ("/ui/notes/gone/edit", {"text": f"---\nid: gone\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 400),
+        ("/ui/notes/gone/edit", {"text": f"---\nid: gone\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 404),
         ("/ui/notes/plain/edit", {"text": TYPED, "form_token": "of another process"}, 403),
         ("/ui/notes/new", {"title": "T", "body": TYPED, "type": "poem", "project": "p", "scope": "portable"}, 400),
         ("/ui/notes/new", {"title": "T", "body": TYPED, "form_token": "of another process"}, 403),
@@ -132,7 +153,7 @@ def test_a_page_shows_only_messages_of_its_own_forms(editing: Daemon) -> None:
     assert 'action="/ui/undo"' not in forged.text
     fields = form(editing, "plain")
     answer = post(editing, "/ui/notes/change", form_token=fields["form_token"], id="plain", what="pin")
-    assert "1 note is changed." in editing.ask("GET", answer.headers["location"], Accept=HTML).text
+    assert "1 note is changed: “Plain”." in editing.ask("GET", answer.headers["location"], Accept=HTML).text
 
 
 def test_the_page_of_a_deleted_note_names_the_trash(editing: Daemon) -> None:

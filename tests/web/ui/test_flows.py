@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from tests.waiting import wait_until
@@ -17,6 +20,7 @@ from tests.web.daemon import Daemon, environment, running
 from tests.web.ui.conftest import leave_to_review
 from tests.web.ui.visiting import HTML, Visitor
 
+from anamnesis.dream.dream_database import REVIEW, DreamDatabase, NewProposal
 from anamnesis.dream.proposal import Proposal
 from anamnesis.exchange.account import Account, write_account
 from anamnesis.exchange.state import HubDatabase, HubState, Invitation
@@ -85,6 +89,36 @@ def test_a_text_that_changed_since_it_was_shown_is_not_accepted(tmp_path: Path) 
         assert visitor.data("/ui/review")["foreign"] == []
 
 
+def test_a_decision_about_what_was_not_shown_is_refused(tmp_path: Path) -> None:
+    """A number of another revision by now, another proposal for the same notes, a changed side of a conflict."""
+    leave_to_review(tmp_path)
+    with running(tmp_path) as daemon:
+        visitor = Visitor(daemon)
+        review, (revision,) = visitor.data("/ui/review"), visitor.data("/ui/notes/deploying/history")["revisions"]
+        page = daemon.ask("GET", "/ui/review", Accept=HTML).text
+        for kind in ("conflicts", "proposals"):
+            assert f'name="seen" value="{review[kind][0]["seen"]}"' in page
+        with MemoryStore(tmp_path) as store:
+            plan = store.get("deploying")
+            changed = Proposal("update", (plan.id,), "Another.", 0.8, (replace(plan, body="rm -rf /\n"),))
+            with closing(DreamDatabase(tmp_path)) as database:
+                hashes = {id: hash.hex() for id, hash in store.hashes_of([plan.id]).items()}
+                database.save([NewProposal(changed, REVIEW, "")], hashes, "2026-01-05T00:00:00+00:00")
+            store.update("retrying", body="one\nlater\n")
+        for path, fields in (
+            (f"/ui/review/proposals/{KEY}", {"decision": "accept", "seen": review["proposals"][0]["seen"]}),
+            ("/ui/review/conflicts/retrying", {"keep": "other", "seen": review["conflicts"][0]["seen"]}),
+            ("/ui/notes/retrying/history/1", {"seen": revision["seen"]}),
+        ):
+            status, said = refusal(daemon, path, **fields)
+            assert (status, said) == (409, "This has changed since you saw it, so nothing was done."), path
+        assert visitor.data("/ui/notes/deploying")["note"]["body"] == "Run deploy.sh.\n"
+        assert visitor.data("/ui/notes/retrying")["note"]["body"] == "one\nlater\n"
+        visitor.send(
+            f"/ui/review/proposals/{KEY}", decision="reject", seen=visitor.data("/ui/review")["proposals"][0]["seen"]
+        )
+
+
 def test_a_proposal_can_be_edited_before_it_is_accepted(waiting: Daemon) -> None:
     visitor = Visitor(waiting)
     (proposal,) = visitor.data("/ui/review")["proposals"]
@@ -111,6 +145,65 @@ def test_a_note_supersedes_another_stays_here_and_is_brought_back_from_the_trash
     assert [note["id"] for note in visitor.data("/ui/trash")["notes"]] == [other]
     visitor.send(f"/ui/notes/{other}/restore")
     assert visitor.data("/ui/notes")["total"] == 4
+
+
+def test_a_restored_revision_says_what_it_kept_and_the_note_is_not_in_the_trash(
+    filled: dict[str, str], daemon: Daemon
+) -> None:
+    visitor, note = Visitor(daemon), filled["Retry policy"]
+    with MemoryStore(daemon.home) as store:
+        store.update(note, scope="machine-local", body="Another text.")
+    done = visitor.send(f"/ui/notes/{note}/history/1")
+    assert done["done"] == "The note is as in revision 1. It stays on this machine only."
+    assert visitor.data(f"/ui/notes/{note}")["note"]["scope"] == "machine-local"
+    assert (daemon.home / f"local/procedural/{note}.md").exists()
+    assert visitor.data("/ui/trash")["notes"] == []
+    assert [each["number"] for each in visitor.data(f"/ui/notes/{note}/history")["revisions"]] == [3, 2, 1]
+
+
+def refusal(daemon: Daemon, path: str, **fields: str) -> tuple[int, str]:
+    """The status and the sentence of the answer to a form that is refused."""
+    page = daemon.ask("GET", "/ui/notes/new", Accept=HTML).text
+    token = re.search(r'name="form_token" value="([^"]+)"', page)
+    assert token
+    form = {"Content_Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    answer = daemon.ask("POST", path, urlencode({"form_token": token[1], **fields}, doseq=True), **form)
+    return answer.status, json.loads(answer.text)["error"]
+
+
+def test_an_unknown_decision_decides_nothing(waiting: Daemon) -> None:
+    visitor = Visitor(waiting)
+    before = texts(visitor)
+    for path in ("notes/advice", f"proposals/{KEY}", "conflicts/retrying"):
+        status, said = refusal(waiting, f"/ui/review/{path}", decision="perhaps", keep="perhaps")
+        assert (status, said.startswith("'perhaps' is not a")) == (400, True)
+    assert texts(visitor) == before
+
+
+def test_a_change_of_many_notes_of_which_one_is_gone_changes_none(filled: dict[str, str], daemon: Daemon) -> None:
+    visitor, (one, gone) = Visitor(daemon), (filled["Use WAL mode"], filled["Retry policy"])
+    visitor.send("/ui/notes/change", id=gone, what="delete")
+    status, said = refusal(daemon, "/ui/notes/change", id=[one, gone], what="delete")  # type: ignore[arg-type]
+    assert (status, said) == (404, f"The note {gone} is in the trash.")
+    assert [note["id"] for note in visitor.data("/ui/trash")["notes"]] == [gone]
+
+
+def test_an_answer_says_what_was_redacted_undone_and_kept(filled: dict[str, str], daemon: Daemon) -> None:
+    visitor, note = Visitor(daemon), filled["Retry policy"]
+    new = {"title": "Keys", "body": "AKIAIOSFODNN7EXAMPLE", "type": "semantic", "project": "p", "scope": "portable"}
+    assert visitor.send("/ui/notes/new", **new)["done"] == "Saved. Redacted before it was stored: aws-key-id."
+    done = visitor.send("/ui/notes/change", id=note, what="delete")
+    assert visitor.undo(done)["done"] == "Undone: 1 note is restored."
+    assert visitor.undo(done)["done"] == "Nothing was undone. 1 note was changed or restored since, and is left."
+    done = visitor.send("/ui/notes/change", id=note, what="scope", value="machine-local")
+    assert "The next sync removes it elsewhere" in done["done"]
+    with MemoryStore(daemon.home) as store:
+        store.update(note, body="Changed meanwhile.")
+    assert visitor.undo(done)["done"].startswith("Nothing was undone. 1 note was changed")
+    assert visitor.data(f"/ui/notes/{note}")["note"]["scope"] == "machine-local"
+    visitor.send(f"/ui/notes/{note}/supersede", other="Use WAL mode")
+    again = visitor.send(f"/ui/notes/{note}/supersede", other="Use WAL mode")
+    assert (again["done"], "undo" in again) == ("It already replaces Use WAL mode.", False)
 
 
 def test_filters_stay_through_a_search_a_change_and_its_undo(filled: dict[str, str], daemon: Daemon) -> None:
@@ -227,6 +320,38 @@ def test_the_context_of_a_session_has_a_reason_for_each_note(filled: dict[str, s
     reasons = {note["title"]: note["reason"] for note in told["notes"]}
     assert reasons["Retry policy"] == "for every project"
     assert reasons["Session of Monday"] == "one of the last sessions"
+
+
+def test_the_context_page_shows_what_the_next_session_is_told_after_the_budget_was_changed(tmp_path: Path) -> None:
+    """The daemon has started with another budget. A marker that is not trusted takes a part of it."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with MemoryStore(tmp_path) as store:
+        for number in range(6):
+            store.write(type="semantic", title=f"Rule {number}", body="word " * 40, project="work")
+    with running(tmp_path) as daemon:
+        visitor = Visitor(daemon)
+        assert visitor.data(f"/ui/told?folder={folder}")["start"]["told"] == 6
+        saved = visitor.send("/ui/settings/inject_budget", value="1000")
+        assert saved["done"] == "inject_budget is saved. The next session uses it."
+        event = json.dumps({"session_id": "s", "cwd": str(folder), "hook_event_name": "SessionStart"})
+        hook = subprocess.run(
+            [sys.executable, "-m", "anamnesis", "inject"],
+            input=event,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=environment(tmp_path),
+        )
+        shown = visitor.data(f"/ui/told?folder={folder}")["start"]
+        told = {note["title"] for note in shown["notes"] if not note["is_cut"]}
+        assert told == {title for number in range(6) if (title := f"Rule {number}") in hook.stdout}
+        assert 0 < shown["told"] == len(told) < 6
+        page = daemon.ask("GET", f"/ui/told?folder={folder}", Accept=HTML).text
+        assert f"At the start: {len(told)} notes" in page.replace("1 note,", "1 notes,")
+        assert {"value": "1000", "saved": "1000"}.items() <= next(
+            each for each in visitor.data("/ui/settings")["settings"] if each["name"] == "inject_budget"
+        ).items()
 
 
 def test_the_pages_of_a_timeline_leave_nothing_out_and_repeat_nothing(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ _ALLOWED = """() => [...document.querySelectorAll('.body, .body *')].flatMap(ele
 _CLEAN = """() => [...document.querySelectorAll('*')].flatMap(element => [
   ...(/^(IFRAME|FRAME|OBJECT|EMBED|BASE|STYLE|TEMPLATE|VIDEO|AUDIO|MATH|PORTAL)$/i.test(element.tagName)
       ? [element.tagName] : []),
-  ...(element.tagName === 'SCRIPT' && !/^\\/ui\\/static\\/(page|graph)\\.js$/.test(element.getAttribute('src'))
+  ...(element.tagName === 'SCRIPT' && !/^\\/ui\\/static\\/(page|forms|graph)\\.js$/.test(element.getAttribute('src'))
       ? ['SCRIPT'] : []),
   ...(element.tagName === 'IMG' && element.getAttribute('src') !== '/ui/static/icon.svg' ? ['IMG'] : []),
   ...(element.tagName === 'META' && element.httpEquiv ? ['META'] : []),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from anamnesis.hub.routes import Hub
 
 _HEARTBEAT_SECONDS = 20.0
+_SEND_AGAIN = "Log in in another tab, then reload this page: the browser sends your form again."
 
 
 def build_site(hub: Hub) -> Starlette:
@@ -38,7 +39,9 @@ def build_site(hub: Hub) -> Starlette:
     site = Starlette(
         routes=[*entering.ROUTES, live, *pages, *forms, static],
         middleware=[Middleware(PageHeaders)],
-        exception_handlers=dict[Any, Any]([(AnamnesisError, _refused), (HTTPException, _refused_http)]),
+        exception_handlers=dict[Any, Any](
+            [(AnamnesisError, _refused), (HTTPException, _refused_http), (Exception, _broken)]
+        ),
     )
     site.state.hub = hub
     return site
@@ -80,7 +83,10 @@ async def _refused(request: Request, error: AnamnesisError) -> Response:
         if COOKIE in request.cookies:
             answer.delete_cookie(COOKIE, path=request.scope["root_path"])
         return answer
-    found = _error_page(request, status_of(error), error.message, error.hint or "")
+    message, hint = error.message, error.hint or ""
+    if isinstance(error, NotAuthenticated) and request.method == "POST" and not wants_json(request):
+        message, hint = "Your login has ended, so nothing was saved.", _SEND_AGAIN
+    found = _error_page(request, status_of(error), message, hint)
     if isinstance(error, TooMany):
         found.headers["Retry-After"] = str(error.seconds)
     return found
@@ -89,6 +95,11 @@ async def _refused(request: Request, error: AnamnesisError) -> Response:
 async def _refused_http(request: Request, error: HTTPException) -> Response:
     message = "There is no such page." if error.status_code == 404 else str(error.detail)
     return _error_page(request, error.status_code, message, "")
+
+
+async def _broken(request: Request, _error: Exception) -> Response:
+    """The page for an unexpected error; the server logs its traceback."""
+    return _error_page(request, 500, "The hub failed at this request.", "Its log says more.")
 
 
 def _error_page(request: Request, status: int, message: str, hint: str) -> Response:

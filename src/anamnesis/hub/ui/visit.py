@@ -121,7 +121,7 @@ class Form(NamedTuple):
                 raise NotAllowed("This form is from another login: load its page again.")
         found = await hub.run(partial(self._do, hub, token, request, fields), member)
         if wants_json(request):
-            return JSONResponse({"page": f"{PAGES}/{found.page}", "done": found.done})
+            return JSONResponse({"page": found.address(hub.key, token), "done": found.done})
         return RedirectResponse(found.address(hub.key, token), 303)
 
     def _do(self, hub: Hub, token: bytes, request: Request, fields: Fields) -> Next:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlencode
 
@@ -11,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, NoteConflict
 from anamnesis.web.guard import PAGES
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.templating import render
@@ -36,6 +37,16 @@ class FormInput(NamedTuple):
 
     def texts(self, name: str) -> list[str]:
         return self.fields.get(name, [])
+
+    def check_seen(self, *texts: str) -> None:
+        """Refuse a decision about other texts than those that the form's page has shown."""
+        if self.text("seen") not in ("", seen(*texts)):
+            raise NoteConflict("This has changed since you saw it, so nothing was done.", "Load the page again.")
+
+
+def seen(*texts: str) -> str:
+    """What a form carries of the texts that its page shows."""
+    return sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 async def fields_of(request: Request) -> Fields:

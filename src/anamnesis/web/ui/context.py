@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anamnesis.at_hand import at_hand
+from anamnesis.config import read_anew
 from anamnesis.errors import InvalidArgument
 from anamnesis.eval.report import estimate_tokens
-from anamnesis.inject import render_inject, render_recall, select_inject, select_recall, why_injected
+from anamnesis.inject import notice_of, render_recall, select_recall, session_start, why_injected
 from anamnesis.notes import Memory
 from anamnesis.notes.record import GLOBAL
 from anamnesis.project import find_project
+from anamnesis.recall.relevance import LONGEST_QUERY
 from anamnesis.store import MemoryStore
 from anamnesis.timeline import recently_received
 from anamnesis.web.lanes import Lane
@@ -20,30 +22,32 @@ from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
 
 _MOST_EVENTS = 60
 _MOST_HITS = 10
-_LONGEST_PROMPT = 20_000
 
 
 def _read(site: Site, request: PageRequest) -> Data:
     store, settings = site.vault.notes, site.settings
-    folder, prompt = request.query.get("folder", "").strip(), request.query.get("prompt", "").strip()[:_LONGEST_PROMPT]
-    project, hints = request.query.get("project") or GLOBAL, list[str]()
+    folder, prompt = request.query.get("folder", "").strip(), request.query.get("prompt", "").strip()[:LONGEST_QUERY]
+    project, notice, hints = request.query.get("project") or GLOBAL, "", list[str]()
     if folder:
         place = _folder(folder)
-        project, hints = find_project(place, settings.home, settings.user_home).key, at_hand(place)
-    budget = settings.inject_budget
-    start = select_inject(store, project=project, budget=budget, at_hand=hints)
-    known = {note.id for note in start}
-    at_prompt = select_recall(store, prompt, project=project, known=known) if prompt else []
-    text = render_inject(start, budget)
+        found = find_project(place, settings.home, settings.user_home)
+        project, notice, hints = found.key, notice_of(found), at_hand(place)
+    budget = int(read_anew(settings, "inject_budget").valid)
+    start = session_start(store, project=project, budget=budget, at_hand=hints, notice=notice)
+    at_prompt = select_recall(store, prompt, project=project, known=start.told) if prompt else []
     reasons = [
-        {**summary(note), "reason": why_injected(note, project=project, at_hand=hints), "is_cut": note.id not in text}
-        for note in start
+        {
+            **summary(note),
+            "reason": why_injected(note, project=project, at_hand=hints),
+            "is_cut": note.id not in start.told,
+        }
+        for note in start.notes
     ]
     return {
         "project": project,
         "hints": hints,
         "budget": budget,
-        "start": _section(reasons, text),
+        "start": _section(reasons, start.text),
         "prompt": _section(_explained(store, prompt, project, at_prompt), render_recall(at_prompt)),
         "log": recently_received(store, _MOST_EVENTS),
     }
@@ -58,7 +62,9 @@ def _folder(given: str) -> Path:
 
 
 def _section(notes: list[Data], text: str) -> Data:
-    return {"notes": notes, "text": text, "tokens": estimate_tokens(text)}
+    """What a session gets: the notes, also those that were cut, and how many it is told."""
+    told = sum(not note.get("is_cut") for note in notes)
+    return {"notes": notes, "told": told, "text": text, "tokens": estimate_tokens(text)}
 
 
 def _explained(store: MemoryStore, prompt: str, project: str, notes: Sequence[Memory]) -> list[Data]:

@@ -17,6 +17,7 @@ from anamnesis.store.use_report import use_report
 from anamnesis.timeline import names_of
 from anamnesis.web.guard import PAGES
 from anamnesis.web.lanes import Lane
+from anamnesis.web.ui.action import seen
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.timeline import turn
 from anamnesis.web.ui.view import Data, PageRequest, Site, View
@@ -26,7 +27,7 @@ _RELATED = 6
 
 def _read(site: Site, request: PageRequest) -> Data:
     store = site.vault.notes
-    note = _get(store, check_id(request.path["id"]))
+    note = find_note(store, check_id(request.path["id"]))
     origin = store.origins([note]).get(note.id)
     related = store.related(note.id, k=_RELATED, warm=True)
     known = named_notes(store, named(note.body))
@@ -53,7 +54,8 @@ def _read(site: Site, request: PageRequest) -> Data:
     }
 
 
-def _get(store: MemoryStore, note_id: str) -> Memory:
+def find_note(store: MemoryStore, note_id: str) -> Memory:
+    """The note of a page; the error for a deleted one names the trash."""
     try:
         return store.get(note_id)
     except NoteNotFound as error:
@@ -106,6 +108,7 @@ def _history(site: Site, request: PageRequest) -> Data:
                 "commit": each.version.commit,
                 "summary": each.summary,
                 "diff": each.diff,
+                "seen": seen(each.version.text),
                 "beside": beside(each.before.text if each.before else "", each.version.text),
                 **(each.version.origin.shown() if each.version.origin else {}),
             }

@@ -19,13 +19,18 @@ from anamnesis.process import run_in_background
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.sync.conflicts import KEEP, Conflict, find_conflicts, list_conflicts, resolve
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.action import Action, FormInput, NextPage
+from anamnesis.web.ui.action import Action, FormInput, NextPage, seen
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.notes import page_of
 from anamnesis.web.ui.view import Data, PageRequest, Site, View, summaries
 
 # Imported notes are shown whole, and an import may add thousands.
 _PAGE = 30
+_KEPT = {
+    "this": "this version stays, and the other is in the trash",
+    "other": "the other version takes its place, and this one is in the trash",
+    "both": "both versions stay, as two notes",
+}
 
 
 def _read(site: Site, request: PageRequest) -> Data:
@@ -50,7 +55,7 @@ def _read(site: Site, request: PageRequest) -> Data:
 
 def _versions(store: MemoryStore, conflict: Conflict) -> Data:
     compared = compare(store, conflict)
-    this, other = text_of(conflict.note), text_of(without_conflict_tag(conflict.other))
+    this, other = _texts(conflict)
     return {
         "other_id": conflict.other.id,
         "this": {"by": compared.this, "text": this},
@@ -58,7 +63,12 @@ def _versions(store: MemoryStore, conflict: Conflict) -> Data:
         "diff": compared.diff,
         "beside": beside(this, other),
         **(compared.origin.shown() if compared.origin else {}),
+        "seen": seen(this, other),
     }
+
+
+def _texts(conflict: Conflict) -> tuple[str, str]:
+    return text_of(conflict.note), text_of(without_conflict_tag(conflict.other))
 
 
 def _proposal(store: MemoryStore, kept: SavedProposal) -> Data:
@@ -66,7 +76,12 @@ def _proposal(store: MemoryStore, kept: SavedProposal) -> Data:
     proposal = kept.proposal
     titles = store.ranking.headings([*proposal.notes])
     about = [{"id": id, "title": titles.get(id, {}).get("title", id)} for id in proposal.notes]
-    return {**shown(proposal, "review"), "about": about, "changes": [_change(store, note) for note in proposal.after]}
+    return {
+        **shown(proposal, "review"),
+        "about": about,
+        "changes": [_change(store, note) for note in proposal.after],
+        "seen": seen(*map(render, proposal.after)),
+    }
 
 
 def _change(store: MemoryStore, note: Memory) -> Data:
@@ -81,9 +96,10 @@ def _keep(site: Site, form: FormInput) -> NextPage:
         raise InvalidArgument(f"{keep!r} is not a version to keep.", f"Choose one of {', '.join(KEEP)}.")
     store = site.vault.notes
     conflict = find_conflicts(store, check_id(form.path["id"]))[0]
+    form.check_seen(*_texts(conflict))
     done = resolve(store, conflict, keep)
     undo = " ".join([*filter(None, [done.change]), *(["trash", *done.trashed] if done.trashed else [])])
-    return NextPage("review", "The conflict is resolved.", undo)
+    return NextPage("review", f"The conflict is resolved: {_KEPT[keep]}.", undo)
 
 
 def _decide(site: Site, form: FormInput) -> NextPage:
@@ -93,6 +109,7 @@ def _decide(site: Site, form: FormInput) -> NextPage:
     if kept is None:
         raise NoteNotFound(f"No proposal has the id {form.path['id']!r}.", "It may have been decided elsewhere.")
     decision, undo = form.text("decision"), f"proposal {kept.proposal.key}"
+    form.check_seen(*map(render, kept.proposal.after))
     if decision == "accept":
         change = reviewing.accept(store, [kept])
         return NextPage("review", "Accepted.", change.id)
@@ -103,17 +120,25 @@ def _decide(site: Site, form: FormInput) -> NextPage:
     if decision == "reject":
         reviewing.reject(store, [kept])
         return NextPage("review", "Rejected. It is not proposed again.", undo)
+    if decision != "later":
+        raise _unknown(decision)
     reviewing.postpone(store, [kept], date.today())
     return NextPage("review", "Postponed. It is listed again in a week.", undo)
 
 
 def _decide_note(site: Site, form: FormInput) -> NextPage:
-    note_id = check_id(form.path["id"])
-    if form.text("decision") == "accept":
+    note_id, decision = check_id(form.path["id"]), form.text("decision")
+    if decision not in ("accept", "reject"):
+        raise _unknown(decision)
+    if decision == "accept":
         review.accept(site.vault.notes, note_id, form.text("seen"))
         return NextPage("review", "Accepted.", f"review {note_id}")
     review.reject(site.vault.notes, note_id)
     return NextPage("review", "Rejected. It is in the trash.", f"trash {note_id}")
+
+
+def _unknown(decision: str) -> InvalidArgument:
+    return InvalidArgument(f"{decision[:40]!r} is not a decision.", "Choose one of the buttons.")
 
 
 def _dreams(site: Site, _request: PageRequest) -> Data:

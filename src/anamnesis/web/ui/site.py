@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound, explained
+from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteConflict, NoteNotFound, explained
 from anamnesis.web.mount import Application, Message, Receive, Send
 from anamnesis.web.ui import changing, context, fleet, graph, home, note, notes, review, timeline, upkeep
 from anamnesis.web.ui.action import Action
@@ -105,6 +105,8 @@ async def _broken(request: Request, _error: Exception) -> Response:
 def _status(error: AnamnesisError) -> int:
     if isinstance(error, NoteNotFound):
         return 404
+    if isinstance(error, NoteConflict):
+        return 409
     return 400 if isinstance(error, InvalidArgument | InvalidNote) else 503
 
 

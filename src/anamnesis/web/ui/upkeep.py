@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anamnesis.config import change_config, read_config, setting
+from anamnesis.config import READ_BY_HOOKS, change_config, read_anew, read_config, saved_sentence, setting
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.setting import ResolvedSetting
 from anamnesis.store.deleted import deleted_notes
@@ -36,7 +36,9 @@ def _settings(site: Site, _request: PageRequest) -> Data:
         saved, fault = read_config(site.settings.home), ""
     except StoreUnavailable as error:
         saved, fault = {}, error.message
-    return {"settings": [_setting(each, saved.get(each.setting.name)) for each in site.settings.found], "fault": fault}
+    found = {each.setting.name: each for each in site.settings.found}
+    found |= {name: read_anew(site.settings, name) for name in READ_BY_HOOKS}
+    return {"settings": [_setting(each, saved.get(name)) for name, each in found.items()], "fault": fault}
 
 
 def _setting(found: ResolvedSetting, saved: object) -> Data:
@@ -64,7 +66,7 @@ def _change_setting(site: Site, form: FormInput) -> NextPage:
     if setting(name).is_secret:
         raise InvalidArgument(f"{name} is a secret.", f"Set it on a terminal: anamnesis config set {name} VALUE")
     change_config(site.settings.home, name, value or None)
-    return NextPage("settings", f"{name} is saved. Restart the daemon and running agents to use it.")
+    return NextPage("settings", saved_sentence(read_anew(site.settings, name), is_removed=not value))
 
 
 VIEWS = (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory, as_dict
 from anamnesis.notes.foreign import origin_of, with_origins
 from anamnesis.store import MemoryStore
@@ -86,6 +87,8 @@ class View(NamedTuple):
     lane: Lane = Lane.LIST
     # The slow part: a page loads it by a second request, its JSON contains it at once.
     later: Callable[[Site, PageRequest], Data] | None = None
+    # What its page shows if the note does not exist, instead of the page for errors.
+    missing: Callable[[PageRequest, str], Data] | None = None
 
     async def answer(self, site: Site, request: Request) -> Response:
         page_request = PageRequest(request.path_params, request.query_params)
@@ -96,11 +99,17 @@ class View(NamedTuple):
             data = self.read(site, page_request)
             return moment, {**data, **self.later(site, page_request)} if self.later and as_json else data
 
-        moment, data = await site.lanes.call(self.lane, work)
+        status = 200
+        try:
+            moment, data = await site.lanes.call(self.lane, work)
+        except NoteNotFound as error:
+            if self.missing is None or as_json:
+                raise
+            moment, data, status = "", self.missing(page_request, str(error)), 404
         if as_json:
             return Response(json.dumps(data, ensure_ascii=False), media_type="application/json")
         page = {**site.frame(request), "moment": moment}
-        return HTMLResponse(await site.lanes.call(Lane.LIST, lambda: render(self.template, {**data, **page})))
+        return HTMLResponse(await site.lanes.call(Lane.LIST, lambda: render(self.template, {**data, **page})), status)
 
 
 def last_change(store: MemoryStore) -> int:

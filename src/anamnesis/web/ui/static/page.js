@@ -1,8 +1,13 @@
 // Search as you type, keys, live changes, and the slow part of a page. Every page works without this script.
 "use strict";
-let newest = 0, pending, source, stale, typed;
+let newest = 0, pending, source, stale;
 const one = (selector, inside = document) => inside.querySelector(selector);
 const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+// The message of a form is about what was done just now: Back and a reload do not show it again.
+const address = new URL(location);
+for (const name of ["done", "undo", "sign"]) address.searchParams.delete(name);
+if (one(".done")) history.replaceState(history.state, "", address);
+let shown = location.href;
 const report = (isAnswering) => document.body.classList.toggle("offline", !isAnswering);
 async function load(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
@@ -16,7 +21,7 @@ async function complete() {
 }
 
 // Replace the live part of this page by that of an address, and show the address.
-async function show(address) {
+async function show(address, state = history.state) {
   const turn = ++newest;
   const page = await load(address);
   const now = one("[data-live]");
@@ -27,22 +32,40 @@ async function show(address) {
   now.replaceWith(next);
   if (focused) one(`[data-live] a[href="${CSS.escape(focused)}"]`)?.focus();
   document.title = page.title;
-  history.replaceState(null, "", address);
+  // Back leaves a search as a whole, to the list before it.
+  history[state?.isSearch && !history.state?.isSearch ? "pushState" : "replaceState"](state, "", address);
+  shown = location.href;
+  count();
+  offer();
   complete();
 }
 
 document.addEventListener("input", ({ target }) => {
-  typed ||= target.matches("[data-keep]"); // warn before it is lost
   if (target.matches("[data-all]")) for (const box of all("[name=id]")) box.checked = target.checked;
+  if (target.matches("[type=checkbox]")) count();
   if (!target.matches("[data-search]") || location.pathname !== "/ui/notes") return;
   clearTimeout(pending);
-  pending = setTimeout(() => show(`/ui/notes?${new URLSearchParams(new FormData(target.form))}`), 120);
+  pending = setTimeout(() => show(`/ui/notes?${new URLSearchParams(new FormData(target.form))}`, { isSearch: true }), 120);
 });
-addEventListener("submit", () => (typed = false));
-addEventListener("beforeunload", (event) => typed && event.preventDefault());
+addEventListener("popstate", () => {
+  clearTimeout(pending);
+  if (location.href === shown || location.pathname !== "/ui/notes") return; // a link within the page
+  one("[data-search]").value = new URLSearchParams(location.search).get("q") ?? "";
+  show(location.href);
+});
+
+// Name the chosen notes in the bar that changes them.
+function count() {
+  const bar = one("#many output");
+  if (!bar) return;
+  const titles = all("[name=id]:checked").map((box) => one(".title", box.parentElement).textContent);
+  const more = titles.length > 3 ? ` and ${titles.length - 3} more` : "";
+  bar.textContent = `${titles.length} chosen: ${titles.slice(0, 3).join(", ")}${more}`;
+  one("#many button").textContent = `Apply to ${titles.length} note${titles.length === 1 ? "" : "s"}`;
+}
 
 // What the user is doing. A refresh would discard it, so it waits.
-const doing = "details[open]:not([data-first]), input:checked, :is(input:not([type=checkbox]), textarea, select):focus";
+const doing = "details[open]:not([data-first]), .told, .draft, input:checked, :is(input:not([type=checkbox]), textarea, select):focus";
 function refresh() {
   if (!stale || one(`[data-live] :is(${doing})`) || !getSelection().isCollapsed) return;
   stale = false;
