@@ -29,10 +29,11 @@ def command(context: click.Context, as_json: bool) -> None:
 
     \b
     In a pipe: the word space, name, role, notes here, projects;
-    then invitation, space, role, inviter, projects; then waiting, note, space, reason.
+    then invitation, space, role, inviter, projects; then news, sentence; then waiting, note, space, reason.
     JSON: {"url", "user", "reached_at", "failure": {"at", "reason", "hint"} or null,
            "spaces": [{"name", "role", "notes", "projects"}],
            "invitations": [{"space", "role", "inviter", "projects"}],
+           "news": [SENTENCE about what other members did to notes, which no sync has told you],
            "waiting": [{"note", "title", "space", "reason"}]}
     """
     if context.invoked_subcommand is not None:
@@ -52,6 +53,7 @@ def command(context: click.Context, as_json: bool) -> None:
         rows = [[each["name"], each["role"], each["notes"], " ".join(each["projects"])] for each in facts["spaces"]]
         print_lines([("space", *row) for row in rows])
         print_lines([("invitation", *_row(each)) for each in facts["invitations"]])
+        print_lines([("news", each) for each in facts["news"]])
         print_lines([("waiting", each["note"], each["space"], each["reason"]) for each in facts["waiting"]])
 
 
@@ -117,6 +119,8 @@ def _draw(facts: dict[str, Any]) -> None:
     if facts["spaces"]:
         screen.print(table)
     _draw_invitations(screen, facts["invitations"])
+    for each in facts["news"]:
+        screen.print(f"! {in_a_line(each)}", style="yellow")
     if facts["waiting"]:
         count = counted(len(facts["waiting"]), "note was not exchanged", "notes were not exchanged")
         screen.print(f"{count}:", style="yellow")

@@ -51,14 +51,14 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     repository; --adopt joins it.
 
     After `anamnesis login`, the notes are also exchanged with the hub; `anamnesis space` shows those that wait, and
-    invitations, which a sync names once. A failure of git does not stop the hub's exchange, nor the reverse.
+    invitations, which a sync names once. It also says once what other members did to notes that you have: `news`. A failure of git does not stop the hub's exchange, nor the reverse.
 
     Exits with 1 if the remote or the hub refused or could not be reached; the next sync sends what was not sent.
 
     \b
     JSON: {"pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail",
            "hub": {"url", "user", "received", "sent", "conflicted", "decided", "waiting", "invitations",
-                   "detail"}
+                   "news", "detail"}
                   if this machine is logged in to one}
     """
     if home:
@@ -90,10 +90,10 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
             console().print(f"≠ {in_a_line(sentence)}", style="yellow")
     else:
         _print(facts, done)
-    if done.hub and done.hub.invitations and not _is_discarded():
+    if done.hub and (done.hub.invitations or done.hub.news) and not _is_discarded():
         from anamnesis.exchange.login import mark_told
 
-        mark_told(settings().home)
+        mark_told(settings().home, done.hub.news)
     for fault in done.faults:
         click.echo(f"anamnesis: {fault}", err=True)
     if done.faults:
@@ -150,6 +150,8 @@ def _draw_hub(hub: HubResult | None) -> None:
         _draw_direction("↑", "sent", "green", hub.sent)
         if hub.detail != "synced":
             screen.print(f"≠ {hub.detail}", style="yellow")
+        for sentence in hub.news:
+            screen.print(f"! {in_a_line(sentence)}", style="yellow")
 
 
 def _draw_direction(arrow: str, verb: str, style: str, changes: Travelled) -> None:

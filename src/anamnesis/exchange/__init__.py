@@ -103,6 +103,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         cycle.run()
         waiting = sum(bool(each.reason) for each in receiver.state.waiting())
         untold, invitations = receiver.state.untold(), len(receiver.state.invitations())
+        news = tuple(receiver.state.news())
     return HubResult(
         account.url,
         account.user,
@@ -113,6 +114,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         _detail(cycle, waiting, untold),
         decided=tuple(dict.fromkeys(receiver.decided)),
         invitations=invitations,
+        news=news,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -77,11 +77,11 @@ def answer_invitation(home: Path, account: Account, space: str, *, accepts: bool
     return role
 
 
-def mark_told(home: Path) -> None:
-    """Record that a person has read the result of a sync, so that the next one does not name the same invitations."""
+def mark_told(home: Path, news: Iterable[str]) -> None:
+    """Record that a person has read the result of a sync, so that the next one does not say the same again."""
     if account := read_account(home):
         with closing(HubDatabase(home)) as database:
-            HubState(database, account).mark_told()
+            HubState(database, account).mark_told(news)
 
 
 @contextmanager

@@ -15,10 +15,11 @@ from pathlib import PurePosixPath
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
-from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
-from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
-from anamnesis.notes.merge import conflict_of, set_aside
+from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, HubState, Space, Waiting
+from anamnesis.notes import SCOPES, TYPES, Memory, check_id, check_readable, parse, render
+from anamnesis.notes.merge import conflict_of, copy_of, set_aside
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
+from anamnesis.plain import one_line
 from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
@@ -35,6 +36,8 @@ _TREE = TREES["portable"]
 _MOST_ROUNDS = 20
 # The author of a version for which the hub names none.
 SOMEBODY = "somebody"
+# The longest title in a sentence about a note.
+_LONGEST_TITLE = 60
 CLAIMED = "Another member has a note with the same id in {}: yours stays as it is, and theirs is not received."
 PURGED = "It was purged here, and is being deleted at the hub."
 
@@ -56,6 +59,7 @@ class Decision:
     decided: list[str] = field(default_factory=list)
     author: str = ""  # another member who wrote the text that the file gets
     asides: list[str] = field(default_factory=list)  # notes that keep the other version of a conflict
+    news: list[str] = field(default_factory=list)  # what to tell the user about it
 
     def postpone(self, spaces: Iterable[str], reason: str = "") -> None:
         """Receive the versions of these spaces later."""
@@ -176,6 +180,7 @@ class Receiver:
             self.store.delete(done.note)
         self.conflicted |= done.conflicted
         self.decided += done.decided
+        self.state.tell(done.news)
         if done.kind:
             self.received.append((done.kind, done.title))
 
@@ -195,7 +200,7 @@ class Receiver:
             for space, each in fresh.items():
                 if each.text is None:
                     decision.agreed.append(self._agreement(each, False, known))
-                elif space in known and _says_the_same(each, local):
+                elif space in known and (_says_the_same(each, local) or self._stays_out(each, known)):
                     decision.agreed.append(self._agreement(each, True, known))
                     decision.queued = Waiting(decision.note, space, "")  # to delete it there
                 elif space in known:  # the file has just been changed, or the version cannot be parsed
@@ -212,7 +217,8 @@ class Receiver:
     def _gives_way(self, local: Local, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> bool:
         """Let a note that is kept on this machine give way to a version that another machine wrote meanwhile.
 
-        A change wins over a removal, as with git. What was written on this machine alone stays on it, as another note.
+        A change wins over a removal among one user's machines, as with git. What was written on this machine alone
+        stays on it, as another note. A note that the user took out of a shared space stays out.
         """
         versions = [
             each
@@ -220,6 +226,7 @@ class Receiver:
             if _parse_version(each)
             and not _says_the_same(each, local)
             and (each.space in known or self._has_written(each))
+            and not self._stays_out(each, known)
         ]
         if not versions or not local.memory:
             return False
@@ -230,8 +237,20 @@ class Receiver:
             for text in self.client.texts(each.space, each.note)
             if (former := _parse_version(each._replace(text=text)))
         )
-        self.conflicted |= bool(step_aside(self.store, local.file, is_included=is_included))
+        aside = None if is_included else set_aside(here)
+        self.conflicted |= step_aside(self.store, local.file, aside) and not is_included
         return not is_taken(self.store, local.file.path)
+
+    def _stays_out(self, version: Incoming, known: Mapping[str, Agreed]) -> bool:
+        """Whether the user has just taken a note of theirs out of a shared space in which others still change it."""
+        row, space = known.get(version.space), self.spaces.get(version.space)
+        is_ours = row and row.is_live and space and space.can_write and not space.is_personal
+        return bool(is_ours and version.text is not None and self.owner(version.space, version.note) == "")
+
+    def owner(self, space: str, note: str) -> str:
+        """The other member who brought a note into a space; "" if the user did."""
+        creator = self.client.creator(space, note)
+        return "" if creator == self.state.user else creator
 
     def _claims(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> list[str]:
         """The shared spaces in which others have written a note with the id of one of the user's own.
@@ -272,18 +291,60 @@ class Receiver:
     def _remove(
         self, decision: Decision, fresh: Mapping[str, Incoming], home: Agreed | None, local: Local | None
     ) -> None:
-        """Move a note that is in no space any more to the trash, unless it was changed here."""
-        if not home or home.space not in fresh or not local or not local.memory or local.file.hash != home.hash:
+        """Move a note that is in no space any more to the trash.
+
+        If it was changed here, a note of the user's own space stays, and of one of a shared space the user keeps a copy:
+        members who may not read it any more have to lose it.
+        """
+        if not home or home.space not in fresh or not local or not local.memory:
             return
-        if not fresh[home.space].version:  # the hub never had it: it has to be sent
-            return
+        gone, is_changed = fresh[home.space], local.file.hash != home.hash
+        if not gone.version or (is_changed and (self._is_personal(home.space) or home.hash in (None, UNKNOWN_HASH))):
+            return  # it has to be sent, as the hub never had it, or as it was changed
         decision.kind, decision.title = "deleted", local.memory.title
-        if fresh[home.space].is_erased:
+        copy = self.copy(local.memory, home.space, self.personal) if is_changed else None
+        if copy:
+            decision.files = [Replacement(f"{copy.type}/{copy.id}.md", None, render(copy).encode("utf-8"))]
+        if gone.is_erased:
             decision.is_erased = True
         elif local.file.is_bare:
             decision.is_trashed = True
         else:
-            decision.files = [Replacement(local.path, local.data, None)]
+            decision.files.append(Replacement(local.path, local.data, None))
+        if not self._is_personal(home.space) and (copy or gone.author != self.state.user):
+            decision.news = [_removal(gone, local.memory, copy)]
+
+    @property
+    def personal(self) -> str:
+        """The name of the user's own space."""
+        return next((space.name for space in self.spaces.values() if space.is_personal), PERSONAL)
+
+    def copy(self, note: Memory, space: str, target: str) -> Memory:
+        """A note of the user's own with the text of one of a space; on this machine, it keeps the author."""
+        copy = copy_of(note, target, self.store.origins([note]).get(note.id))
+        author = self.store.shared.of([note.id]).get(note.id)
+        if author and author.author:
+            self.store.shared.record([author._replace(note=copy.id)])
+        return copy
+
+    def keep(self, local: Local, space: str) -> Memory | None:
+        """Keep the text of a file as a note of the user's own, and move the file to the trash."""
+        copy = self.copy(local.memory, space, self.personal) if local.memory else None
+        return copy if step_aside(self.store, local.file, copy) else None
+
+    def leave(self, local: Local, home: Agreed, target: str) -> Memory | None:
+        """Give the user a copy of another member's note instead of the note, which is received again."""
+        found = self.client.note(home.space, home.note)
+        if not local.memory or not found:
+            return None
+        copy = self.copy(local.memory, home.space, target)
+        if target:
+            self.store.put(copy)
+            self.state.save([home._replace(hash=local.file.hash)])  # its changes are in the copy
+        elif not step_aside(self.store, local.file, copy):
+            return None
+        self._receive({home.note: {home.space: found}})
+        return copy
 
     def _write(
         self,
@@ -390,6 +451,9 @@ class Receiver:
             if is_purged(self.store.root, note.id):
                 decision.queued = Waiting(note.id, theirs.space, PURGED)
                 return True
+            if base and base.is_live and base.space == theirs.space and self._is_deleted_here(theirs):
+                decision.queued = Waiting(note.id, theirs.space, "")  # to delete it there
+                return True
             decision.kind = "back" if base and base.is_live else "new"
             decision.files.append(Replacement(self._path(note, None, data), None, data))
             return True
@@ -404,6 +468,13 @@ class Receiver:
         else:
             self._merge(decision, base, local, File(path, data))
         return True
+
+    def _is_deleted_here(self, theirs: Incoming) -> bool:
+        """Whether the user has deleted a note of a shared space, which wins over a change that another member made."""
+        space = self.spaces.get(theirs.space)
+        if not space or not space.can_write or space.is_personal:
+            return False
+        return any(each.id == theirs.note and each.scope == SCOPES[0] for each in self.store.trashed())
 
     def _merge(self, decision: Decision, base: Agreed | None, local: Local, theirs: File) -> None:
         common = None
@@ -474,3 +545,21 @@ def _says_the_same(version: Incoming, local: Local) -> bool:
 def _redacted(note: Memory) -> str:
     """The hub's redacted text of a note, which a killed exchange may not have written here."""
     return render(without_secrets(note))
+
+
+def _removal(gone: Incoming, note: Memory, copy: Memory | None) -> str:
+    """What to tell the user about a note that was taken out of a shared space."""
+    title = titled(note)
+    if gone.is_erased:
+        what = f"The note {note.id} of the space {gone.space} was erased at the hub"
+    elif copy:
+        what = f"{gone.author or SOMEBODY} took {title} out of the space {gone.space}"
+    else:
+        what = f"{gone.author or SOMEBODY} took {title} out of the space {gone.space}, and it is in your trash"
+    back = "" if gone.is_erased else f"; `anamnesis restore {note.id}` makes it a note of your own"
+    return f"{what}: your changed version is a note of your own, {copy.id}." if copy else f"{what}{back}."
+
+
+def titled(note: Memory) -> str:
+    """The title of a note in a sentence."""
+    return f"“{one_line(note.title, _LONGEST_TITLE)}”"

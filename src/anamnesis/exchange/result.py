@@ -26,6 +26,7 @@ class HubResult:
     hint: str = ""
     decided: tuple[str, ...] = ()  # as in SyncResult
     invitations: int = 0  # how many wait for an answer
+    news: tuple[str, ...] = ()  # what other members did to notes, and no sync whose result is read has said
 
 
 def travelled(changes: list[tuple[str, str]]) -> Travelled:
@@ -48,5 +49,6 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "decided": list(result.decided),
         "waiting": result.waiting,
         "invitations": result.invitations,
+        "news": list(result.news),
         "detail": result.detail,
     }

@@ -21,7 +21,7 @@ def hub_facts(home: Path) -> dict[str, Any] | None:
         account = read_account(home)
     except StoreUnavailable as error:
         failure = Failure("", error.message, error.hint)._asdict()
-        nothing: dict[str, Any] = {"spaces": [], "invitations": [], "waiting": []}
+        nothing: dict[str, Any] = {"spaces": [], "invitations": [], "news": [], "waiting": []}
         return {"url": "", "user": "", "reached_at": None, "failure": failure, **nothing}
     if account is None:
         return None
@@ -42,6 +42,7 @@ def hub_facts(home: Path) -> dict[str, Any] | None:
             for each in standing.spaces
         ],
         "invitations": [each._asdict() | {"projects": [*each.projects]} for each in standing.invitations],
+        "news": [*standing.news],
         "waiting": [{"note": each.note, "space": each.space, "reason": each.reason} for each in standing.waiting],
     }
 

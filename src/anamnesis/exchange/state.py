@@ -82,13 +82,14 @@ class Standing(NamedTuple):
     notes: Mapping[str, int]  # the number of local notes by space
     waiting: tuple[Waiting, ...]
     invitations: tuple[Invitation, ...] = ()
+    news: tuple[str, ...] = ()
 
 
 class HubDatabase(MachineDatabase):
     """The hub.db of a home."""
 
     schema = Path(__file__).with_name("state.sql")
-    version = 2
+    version = 3
     holds = "The state of the exchange"
 
     def __init__(self, root: Path) -> None:
@@ -278,8 +279,20 @@ class HubState:
         rows = self._rows("SELECT space FROM invitations WHERE account = :account AND NOT told ORDER BY space")
         return [space for (space,) in rows]
 
-    def mark_told(self) -> None:
+    def mark_told(self, news: Iterable[str] = ()) -> None:
+        """Record that somebody has read a result that names the invitations and these news."""
         self._change("UPDATE invitations SET told = 1 WHERE account = ?", [(self.number,)])
+        self._change("DELETE FROM news WHERE account = ? AND sentence = ?", [(self.number, each) for each in news])
+
+    def tell(self, news: Iterable[str]) -> None:
+        """Keep sentences about what happened to notes until a sync whose result is read has said them."""
+        self._change(
+            "INSERT OR IGNORE INTO news (account, sentence) VALUES (?, ?)", [(self.number, each) for each in news]
+        )
+
+    def news(self) -> list[str]:
+        rows = self._rows("SELECT sentence FROM news WHERE account = :account ORDER BY number")
+        return [sentence for (sentence,) in rows]
 
     def mark(self, column: str, value: str | float) -> None:
         """Save the time of the last successful exchange (`reached_at`) or rescan (`compared_at`)."""
@@ -329,10 +342,19 @@ def read_standing(root: Path, account: Account) -> Standing:
         )
         return tuple(map(_invitation, rows))
 
+    def query_news(db: sqlite3.Connection) -> tuple[str, ...]:
+        rows = db.execute(
+            "SELECT sentence FROM news JOIN accounts ON accounts.number = account"
+            " WHERE hub = :hub AND user = :user ORDER BY news.number",
+            {"hub": account.hub, "user": account.user},
+        )
+        return tuple(sentence for (sentence,) in rows)
+
     database = HubDatabase(root)
     try:
         found = database.read(query) or _NOTHING
-        return found._replace(invitations=database.read(query_invitations) or ())
+        invitations, news = database.read(query_invitations) or (), database.read(query_news) or ()
+        return found._replace(invitations=invitations, news=news)
     finally:
         database.close()
 

@@ -98,11 +98,11 @@ class Section(Listing):
 
         def work(vault: Vault) -> str:
             done = vault.sync(configured_backend(vault.notes, settings), settings, retries=True)
-            if done.hub and done.hub.invitations:
+            if done.hub and (done.hub.invitations or done.hub.news):
                 from anamnesis.exchange.login import mark_told  # imports TLS and HTTP, which a login alone needs
 
-                mark_told(settings.home)
-            details = [done.git.detail, *([done.hub.detail] if done.hub else []), *done.decided]
+                mark_told(settings.home, done.hub.news)
+            details = [done.git.detail, *([done.hub.detail, *done.hub.news] if done.hub else []), *done.decided]
             return "; ".join(dict.fromkeys(filter(None, details))) or "Synced."
 
         self.change(work, self._synced)
