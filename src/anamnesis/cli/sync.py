@@ -51,7 +51,8 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     repository; --adopt joins it.
 
     After `anamnesis login`, the notes are also exchanged with the hub; `anamnesis space` shows those that wait, and
-    invitations, which a sync names once. It also says once what other members did to notes that you have: `news`. A failure of git does not stop the hub's exchange, nor the reverse.
+    invitations, which a sync names once. It also says once, in `news`, what other members did to notes that you have. A
+    failure of git does not stop the hub's exchange, nor the reverse.
 
     Exits with 1 if the remote or the hub refused or could not be reached; the next sync sends what was not sent.
 

@@ -17,7 +17,7 @@ from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, HubState, Space, Waiting
 from anamnesis.notes import SCOPES, TYPES, Memory, check_id, check_readable, parse, render
-from anamnesis.notes.merge import conflict_of, copy_of, set_aside
+from anamnesis.notes.merge import conflict_of, copy_of, set_aside, without_conflict_tag
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 from anamnesis.plain import one_line
 from anamnesis.project import GLOBAL
@@ -87,7 +87,7 @@ class Receiver:
         Skips known and older versions. With `is_current`, the versions were fetched just now, and a lower number is not
         older.
         """
-        pending: Mapping[str, dict[str, Incoming]] = defaultdict(dict)
+        pending: dict[str, dict[str, Incoming]] = defaultdict(dict)
         for each in versions:
             with contextlib.suppress(InvalidNote):  # an id is a file name: a hub must not choose paths
                 pending[check_id(each.note)][each.space] = each
@@ -102,6 +102,9 @@ class Receiver:
         pending = {note: each for note, each in pending.items() if each}
         if is_current:
             self.state.remove_missed(skipped)
+        for each in [each for found in pending.values() for each in found.values()]:
+            if resolved := self._resolved_first(each, known.get(each.note, {}).get(each.space)):
+                self._yield(each, resolved, pending)
         for _ in range(_MOST_ROUNDS):
             if not pending:
                 break
@@ -112,6 +115,46 @@ class Receiver:
             )
         if cursors:
             self.state.save((), cursors)
+
+    def _resolved_first(self, version: Incoming, row: Agreed | None) -> Memory | None:
+        """The other version of a conflict that the user has just removed, if another member resolved that first."""
+        is_news = version.author not in ("", self.state.user) and not self._is_personal(version.space)
+        if not (is_news and row and row.is_live and row.is_here) or read_local(self.store, [version.note]):
+            return None
+        other, left = self._trashed(version.note), _parse_version(version)
+        is_resolved = version.text is None or (left and not conflict_of(left))
+        return other if other and conflict_of(other) and is_resolved else None
+
+    def _yield(self, resolved: Incoming, other: Memory, pending: dict[str, dict[str, Incoming]]) -> None:
+        """Let the choice of the member who resolved a conflict first stand; the user's is an earlier version.
+
+        A note that the user has changed beyond a choice is merged as usual.
+        """
+        id, space = conflict_of(other), resolved.space
+        mine, row = read_local(self.store, [id]).get(id), self.state.agreed([id]).get(id, {}).get(space)
+        theirs = pending.get(id, {}).get(space) or self.client.note(space, id)
+        their_note = _parse_version(theirs) if theirs else None
+        if not mine or not mine.memory or not mine.is_portable or not row or not theirs or not their_note:
+            return
+        is_other = _has_same_content(mine.memory, without_conflict_tag(other))
+        has_both = resolved.text is not None
+        if not is_other and mine.file.hash != row.hash:
+            return
+        if _has_same_content(mine.memory, their_note) and not has_both:
+            return
+        if is_other:
+            self.state.save([row._replace(hash=mine.file.hash)])  # the file is replaced, and kept as a version
+            pending.setdefault(id, {})[space] = theirs
+        told = f"{resolved.author} resolved the conflict about {titled(mine.memory)} before you, and that choice stands"
+        both = f": both versions are kept, as {id} and {resolved.note}" if has_both else ""
+        yours = "" if has_both and not is_other else f". Yours is an earlier version: anamnesis history {id}"
+        self.state.tell(id, [f"{told}{both}{yours}"])
+
+    def _trashed(self, note: str) -> Memory | None:
+        """The portable text of a note that the user has deleted."""
+        found = next((each for each in self.store.trashed() if each.id == note and each.scope == SCOPES[0]), None)
+        data = read_bytes(self.store.root / found.path) if found else None
+        return File(note, data).memory if data else None
 
     def _receive(self, pending: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
         """Try once; returns the notes whose files another program has just changed."""
@@ -180,7 +223,7 @@ class Receiver:
             self.store.delete(done.note)
         self.conflicted |= done.conflicted
         self.decided += done.decided
-        self.state.tell(done.news)
+        self.state.tell(done.note, done.news)
         if done.kind:
             self.received.append((done.kind, done.title))
 
@@ -242,10 +285,9 @@ class Receiver:
         return not is_taken(self.store, local.file.path)
 
     def _stays_out(self, version: Incoming, known: Mapping[str, Agreed]) -> bool:
-        """Whether the user has just taken a note of theirs out of a shared space in which others still change it."""
-        row, space = known.get(version.space), self.spaces.get(version.space)
-        is_ours = row and row.is_live and space and space.can_write and not space.is_personal
-        return bool(is_ours and version.text is not None and self.owner(version.space, version.note) == "")
+        """Whether the user has just kept a note of a shared space on this machine: no change there undoes that."""
+        row = known.get(version.space)
+        return bool(row and row.is_live and version.text is not None and not self._is_personal(version.space))
 
     def owner(self, space: str, note: str) -> str:
         """The other member who brought a note into a space; "" if the user did."""
@@ -293,8 +335,8 @@ class Receiver:
     ) -> None:
         """Move a note that is in no space any more to the trash.
 
-        If it was changed here, a note of the user's own space stays, and of one of a shared space the user keeps a copy:
-        members who may not read it any more have to lose it.
+        If it was changed here, a note of the user's own space stays, and of one of a shared space the user keeps a
+        copy: the change must not bring it back to everybody.
         """
         if not home or home.space not in fresh or not local or not local.memory:
             return
@@ -470,11 +512,15 @@ class Receiver:
         return True
 
     def _is_deleted_here(self, theirs: Incoming) -> bool:
-        """Whether the user has deleted a note of a shared space, which wins over a change that another member made."""
-        space = self.spaces.get(theirs.space)
-        if not space or not space.can_write or space.is_personal:
+        """Whether the user has deleted a note of a shared space, which wins over a change that another member made.
+
+        The other version of a conflict that another member made a note of its own comes back.
+        """
+        space, note = self.spaces.get(theirs.space), _parse_version(theirs)
+        if not space or not space.can_write or space.is_personal or not note:
             return False
-        return any(each.id == theirs.note and each.scope == SCOPES[0] for each in self.store.trashed())
+        gone = self._trashed(theirs.note)
+        return gone is not None and bool(conflict_of(gone)) == bool(conflict_of(note))
 
     def _merge(self, decision: Decision, base: Agreed | None, local: Local, theirs: File) -> None:
         common = None

@@ -116,7 +116,7 @@ class Sender:
             return False
         where = f"in {named}" if named else "on this machine"
         stays = f"{titled(note)} is {owner}'s and stays in the space {home.space}"
-        receiver.state.tell([f"{stays}: you have a copy {where}, {copy.id}."])
+        receiver.state.tell(note.id, [f"{stays}: you have a copy {where}, {copy.id}."])
         return True
 
     def _is_due(self, offer: _Offer, waiting: Waiting | None) -> bool:
@@ -259,7 +259,7 @@ class Sender:
         copy = self.receiver.keep(local, space)
         if copy:
             own = f"{titled(copy)} is a note of your own, {copy.id}, as {taker} took it out of the space {space}"
-            self.receiver.state.tell([f"{own}. To share it again: anamnesis move {copy.id} --space {space}"])
+            self.receiver.state.tell(copy.id, [f"{own}. To share it again: anamnesis move {copy.id} --space {space}"])
 
     def _record_shared(self, agreed: Iterable[Agreed], notes: Mapping[str, Memory | None]) -> None:
         """Record the authors: the user, or of the other version of a conflict, which git may have brought, a member."""

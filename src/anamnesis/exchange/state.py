@@ -284,11 +284,10 @@ class HubState:
         self._change("UPDATE invitations SET told = 1 WHERE account = ?", [(self.number,)])
         self._change("DELETE FROM news WHERE account = ? AND sentence = ?", [(self.number, each) for each in news])
 
-    def tell(self, news: Iterable[str]) -> None:
-        """Keep sentences about what happened to notes until a sync whose result is read has said them."""
-        self._change(
-            "INSERT OR IGNORE INTO news (account, sentence) VALUES (?, ?)", [(self.number, each) for each in news]
-        )
+    def tell(self, note: str, news: Iterable[str]) -> None:
+        """Keep sentences about what happened to a note until a sync whose result is read has said them."""
+        query = "INSERT OR IGNORE INTO news (account, note, sentence) VALUES (?, ?, ?)"
+        self._change(query, [(self.number, note, each) for each in news])
 
     def news(self) -> list[str]:
         rows = self._rows("SELECT sentence FROM news WHERE account = :account ORDER BY number")
@@ -372,6 +371,34 @@ def space_notes(root: Path, account: Account, space: str) -> list[str]:
     database = HubDatabase(root)
     try:
         return [note for (note,) in database.read(lambda db: db.execute(query, given).fetchall()) or ()]
+    finally:
+        database.close()
+
+
+def shared_homes(root: Path, account: Account, notes: Iterable[str]) -> dict[str, str]:
+    """Those of the notes that are in a shared space of the user, with its name."""
+    query = (
+        "SELECT note, space FROM agreed JOIN accounts ON number = agreed.account"
+        " JOIN spaces ON spaces.account = agreed.account AND spaces.name = agreed.space"
+        " WHERE hub = :hub AND user = :user AND is_here AND hash IS NOT NULL AND NOT is_personal AND role != ''"
+        " AND note IN (SELECT value FROM json_each(:notes))"
+    )
+    given = {"hub": account.hub, "user": account.user, "notes": json.dumps([*notes])}
+    database = HubDatabase(root)
+    try:
+        return dict(database.read(lambda db: db.execute(query, given).fetchall()) or ())
+    finally:
+        database.close()
+
+
+def forget_news(root: Path, notes: Iterable[str]) -> None:
+    """Remove what is to be told about purged notes, which has their titles, without a trace in the file."""
+    database = HubDatabase(root)
+    try:
+        told = database.read(lambda db: db.execute("SELECT note FROM news").fetchall()) or ()
+        if gone := {*notes}.intersection(note for (note,) in told):
+            database.change(lambda db: db.executemany("DELETE FROM news WHERE note = ?", [(each,) for each in gone]))
+            database.erase()
     finally:
         database.close()
 

@@ -73,6 +73,7 @@ CREATE TABLE IF NOT EXISTS invitations (
 CREATE TABLE IF NOT EXISTS news (
     number   INTEGER PRIMARY KEY,
     account  INTEGER NOT NULL,
+    note     TEXT NOT NULL,
     sentence TEXT NOT NULL,
     UNIQUE (account, sentence)
 );

@@ -1,4 +1,7 @@
-"""Everything that a user may see, page by page, with all versions that the user may read. No transaction stays open between pages."""
+"""Everything that a user may see, page by page, with all versions that the user may read.
+
+No transaction stays open between pages.
+"""
 
 from __future__ import annotations
 

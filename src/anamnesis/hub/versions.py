@@ -12,7 +12,6 @@ from anamnesis.hub.refusal import NotAllowed, NotFound
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import Memory, parse
 
-
 # Whether the caller may read the text of a version `v`. Once somebody has taken the note out of the space, nobody reads
 # the texts of before, except who wrote them, or took it out.
 READABLE = """
@@ -86,7 +85,7 @@ def past_version(db: Connection, caller: Caller, held: Held, id: str, version: i
 
 
 def list_versions(db: Connection, caller: Caller, held: Held, id: str, limit: int = 1000) -> list[dict[str, Any]]:
-    """The versions of a note without their texts, the newest first; `closed` those whose text the caller cannot read."""
+    """The versions of a note without their texts, the newest first; `closed` are those that the caller cannot read."""
     query = f"""
         SELECT version, author, machine, at, text IS NULL AS deleted, redacted, erased, NOT {READABLE} AS closed
         FROM anamnesis.versions v

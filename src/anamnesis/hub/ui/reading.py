@@ -164,8 +164,7 @@ def delete(visit: Visit, given: FormInput) -> Next:
 
 
 def restore(visit: Visit, given: FormInput) -> Next:
-    """Write an earlier version again, on top of the last one; as a note of the caller's own if another member took the
-    note out of the space."""
+    """Write an earlier version again. If another member took the note out of the space, it is a note of one's own."""
     held = visit.caller.space(given.text("space"), "writer")
     number = number_in(given.text("version"))
     if number is None:
