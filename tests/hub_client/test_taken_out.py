@@ -155,6 +155,9 @@ def test_commands_say_what_becomes_of_a_note_of_others_and_a_sync_tells_them_onc
         f"{team.bob.user} took “Plan” out of the space {team.space}, and it is in your trash;"
         f" `anamnesis restore {gone}` makes it a note of your own."
     )
+    assert f"taken out of the space {team.space}: the next sync" in desk("restore", gone).err
+    desk("sync"), ann.sync()
+    assert gone in ann.bodies(), "who deleted it may bring it back"
     laptop = person("laptop")
     laptop.variables["ANAMNESIS_HOME"] = str(ann.store.root)
     assert sentence in laptop("space").out
@@ -166,6 +169,11 @@ def test_commands_say_what_becomes_of_a_note_of_others_and_a_sync_tells_them_onc
     assert desk("sync").code == 0
     assert desk("delete", last, "--yes").code == desk("sync").code == 0
     assert "Zither" in ann.sync().news[0]
+    restored = laptop("restore", last)
+    assert (restored.code, "becomes a note of your own" in restored.err) == (0, True)
+    (again,) = ann.sync().news[1:]
+    assert f"as {team.bob.user} took it out of the space {team.space}. To share it again: anamnesis move" in again
     assert laptop("delete", last, "--purge", "--yes").code == 0
+    assert laptop("delete", "Zither", "--purge", "--yes").code == 0
     assert ann.sync().news == ()
     assert all(b"Zither" not in path.read_bytes() for path in ann.store.root.glob("hub.db*"))

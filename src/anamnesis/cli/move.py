@@ -8,10 +8,10 @@ import click
 
 from anamnesis.cli.metadata import change_notes
 from anamnesis.cli.options import as_json, note_id, project_option, space_option, yes_option
-from anamnesis.cli.spaces import departures, hub_facts, release, space_warnings
+from anamnesis.cli.spaces import departures, release, space_warnings
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import SCOPES, TYPES, Memory
-from anamnesis.notes.spaces import PERSONAL, with_space
+from anamnesis.notes.spaces import with_space
 
 
 @click.command()
@@ -48,11 +48,5 @@ def command(note_ids: tuple[str, ...], space: str | None, yes: bool, as_json: bo
     if space:
         release(notes)
     moved = given.get("scope") == SCOPES[1] or space
-    for line in (*space_warnings(space), *(departures(notes, _full_name(space)) if moved else ())):
+    for line in (*space_warnings(space), *(departures(notes, space or "") if moved else ())):
         click.echo(line, err=True)
-
-
-def _full_name(space: str | None) -> str:
-    """The name of a space at the hub; "" for none."""
-    facts = hub_facts() if space and space.startswith(PERSONAL) else None
-    return f"{PERSONAL}{facts['user']}" if facts else space or ""

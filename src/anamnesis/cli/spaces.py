@@ -10,7 +10,7 @@ from anamnesis.age import age
 from anamnesis.cli.context import settings
 from anamnesis.cli.output import console
 from anamnesis.notes.spaces import PERSONAL
-from anamnesis.plural import counted, listed
+from anamnesis.plural import counted
 
 
 def hub_facts() -> dict[str, Any] | None:
@@ -67,44 +67,11 @@ def space_warnings(space: str | None) -> Iterator[str]:
         yield f"You may only read the space {space}: the note stays here until you may write."
 
 
-_STAYS = (
-    "What its members have synced stays in their trash and in the history of their machines; at the hub, a version is"
-    " readable for who wrote it, and for you."
-)
+def departures(notes: Iterable[str], space: str = "", *, deletes: bool = False) -> list[str]:
+    """What the next sync does to notes of shared spaces that leave them."""
+    from anamnesis.exchange import standing
 
-
-def departures(notes: Iterable[str], space: str = "", *, deletes: bool = False) -> Iterator[str]:
-    """What the next sync does to notes of shared spaces that the user moves to a space, keeps here, or `deletes`."""
-    from anamnesis.exchange.account import read_account
-    from anamnesis.exchange.state import shared_homes
-    from anamnesis.store.shared_notes import UNKNOWN, SharedNotes
-
-    account = read_account(settings().home)
-    homes = shared_homes(settings().home, account, notes) if account else {}
-    leaving = {note: home for note, home in homes.items() if home != space}
-    if not leaving:
-        return
-    with closing(SharedNotes(settings().home)) as shared:
-        known = shared.of(leaving)
-    authors = {note: each.author.replace(UNKNOWN, "Somebody") for note, each in known.items() if each.author}
-    own = {} if deletes else {note: home for note, home in leaving.items() if note not in authors}
-    for home in sorted({*leaving.values()}):
-        gone = [note for note, each in (leaving if deletes else own).items() if each == home]
-        if gone and deletes:
-            yield f"The next sync deletes {_named(gone)} for all members of {home}. {_STAYS}"
-        elif gone:
-            yield f"The next sync takes {_named(gone)} out of {home}. {_STAYS}"
-        others = [note for note in leaving if leaving[note] == home and note in authors]
-        if others and not deletes:
-            who = listed(sorted({authors[note] for note in others}))
-            yield (
-                f"{who} wrote in {_named(others)}. What another member brought into {home} stays in {home}, and the"
-                " next sync gives you a copy; `anamnesis delete` removes it for everybody."
-            )
-
-
-def _named(notes: list[str]) -> str:
-    return notes[0] if len(notes) == 1 else counted(len(notes), "note")
+    return standing.departures(settings().home, notes, space, deletes=deletes)
 
 
 def release(notes: Iterable[str]) -> None:

@@ -375,12 +375,13 @@ def space_notes(root: Path, account: Account, space: str) -> list[str]:
         database.close()
 
 
-def shared_homes(root: Path, account: Account, notes: Iterable[str]) -> dict[str, str]:
-    """Those of the notes that are in a shared space of the user, with its name."""
+def shared_homes(root: Path, account: Account, notes: Iterable[str], *, is_gone: bool = False) -> dict[str, str]:
+    """Those of the notes that are in a shared space of the user, with its name; or that were taken out of one."""
+    gone = "IS NULL" if is_gone else "IS NOT NULL"
     query = (
         "SELECT note, space FROM agreed JOIN accounts ON number = agreed.account"
         " JOIN spaces ON spaces.account = agreed.account AND spaces.name = agreed.space"
-        " WHERE hub = :hub AND user = :user AND is_here AND hash IS NOT NULL AND NOT is_personal AND role != ''"
+        f" WHERE hub = :hub AND user = :user AND is_here AND hash {gone} AND NOT is_personal AND role != ''"
         " AND note IN (SELECT value FROM json_each(:notes))"
     )
     given = {"hub": account.hub, "user": account.user, "notes": json.dumps([*notes])}

@@ -8,9 +8,10 @@ from dataclasses import replace
 from anamnesis import editing, review
 from anamnesis.dream import reviewing
 from anamnesis.errors import InvalidArgument
+from anamnesis.exchange.standing import departures
 from anamnesis.history import restoring
 from anamnesis.history.diffs import beside, text_of
-from anamnesis.notes import PINNED, Memory, check_id, parse, render
+from anamnesis.notes import PINNED, SCOPES, Memory, check_id, parse, render
 from anamnesis.notes.authorship import as_edited
 from anamnesis.plain import one_line
 from anamnesis.plural import counted
@@ -119,7 +120,11 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     if what == "delete":
         for id in ids:
             site.vault.delete(id)
-        return NextPage(back, f"{counted(len(ids), 'note is', 'notes are')} in the trash.", f"trash {' '.join(ids)}")
+        said = [
+            f"{counted(len(ids), 'note is', 'notes are')} in the trash.",
+            *departures(store.root, ids, deletes=True),
+        ]
+        return NextPage(back, " ".join(said), f"trash {' '.join(ids)}")
     change = _change_of(what, form.text("value").strip())
     notes = [store.get(id) for id in ids]
     pairs = [(note, replace(note, **change(note))) for note in notes]
@@ -130,7 +135,9 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     if not after:
         return NextPage(back, "Nothing had to change.")
     made = changeset.apply(store, after, kind=_KIND, reason=f"{what.capitalize()} by a person.")
-    return NextPage(back, f"{counted(len(after), 'note is', 'notes are')} changed.", made.id)
+    local = [note.id for note in after if note.scope == SCOPES[1]]
+    said = [f"{counted(len(after), 'note is', 'notes are')} changed.", *departures(store.root, local)]
+    return NextPage(back, " ".join(said), made.id)
 
 
 def _change_of(what: str, value: str) -> editing.Change:
