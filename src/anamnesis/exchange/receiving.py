@@ -36,6 +36,8 @@ _TREE = TREES["portable"]
 _MOST_ROUNDS = 20
 # The author of a version for which the hub names none.
 SOMEBODY = "somebody"
+# The version of an agreement about a note that has to be received again.
+_INVALID = -1
 # The longest title in a sentence about a note.
 _LONGEST_TITLE = 60
 CLAIMED = "Another member has a note with the same id in {}: yours stays as it is, and theirs is not received."
@@ -383,8 +385,11 @@ class Receiver:
         if target:
             self.store.put(copy)
             self.state.save([home._replace(hash=local.file.hash)])  # its changes are in the copy
-        elif not step_aside(self.store, local.file, copy):
-            return None
+        else:  # killed before it is received again, its missing file must not delete it for everybody
+            self.state.save([home._replace(is_here=False, version=_INVALID)])
+            self.state.queue([Waiting(home.note, home.space, "", missed=True)])
+            if not step_aside(self.store, local.file, copy):
+                return None
         self._receive({home.note: {home.space: found}})
         return copy
 

@@ -148,7 +148,7 @@ class Sender:
             return None
         if fault := self._write_fault(name):
             return Waiting(note.id, name, fault)
-        base = rows[name].version if name in rows else 0
+        base = max(rows[name].version, 0) if name in rows else 0  # below 0, it has to be received first
         is_moved = home is not None and home.is_live and home.space != name
         return _Offer(Outgoing(name, note.id, base, local.text, anew=is_moved), local, note.title)
 
