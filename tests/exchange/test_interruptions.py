@@ -136,7 +136,7 @@ def test_an_exchange_that_makes_copies_can_be_killed_at_any_moment(
     _take(mate, notes["copied"])
     mate.store.move(notes["kept"], "machine-local")
     mate.store.delete(notes["deleted"])
-    for first, second in _killed(mate, you, hub, tmp_path, 2 * STEP):
+    for first, second in _killed(mate, you, hub, tmp_path, 4 * STEP):
         first.sync(), second.sync(), first.sync()
         assert [name for name, note in notes.items() if hub.text("core", note)] == ["copied", "kept", "resolved"]
         shared = {notes["copied"]: "copied ", notes["kept"]: "kept ", notes["resolved"]: kept.body}
