@@ -265,9 +265,11 @@ class Vault:
 
     def purge(self, note_id: str) -> None:
         """Remove a note for good, with its observation and every version of both; see `erase`."""
+        from anamnesis.exchange.state import forget_news
         from anamnesis.store.purging import purge
         from anamnesis.store.tombstones import bury
 
+        forget_news(self.notes.root, [note_id])
         if self.bridge:
             bury(self.notes.root, note_id)  # before the observation goes
             self.bridge.purge(note_id)

@@ -15,7 +15,7 @@ from anamnesis.config import Settings, read_settings
 from anamnesis.exchange import HubResult, exchange_notes
 from anamnesis.exchange.account import Account, read_account, write_account
 from anamnesis.exchange.state import Standing, read_standing
-from anamnesis.notes import Memory
+from anamnesis.notes import Memory, parse
 from anamnesis.store import MemoryStore
 
 
@@ -46,6 +46,9 @@ class Machine:
     def notes(self) -> list[Memory]:
         self.store.refresh()
         return sorted(self.store.list(), key=lambda note: note.id)
+
+    def trashed(self) -> list[Memory]:
+        return [parse((self.store.root / each.path).read_text("utf-8")) for each in self.store.trashed()]
 
     def standing(self) -> Standing:
         account = read_account(self.store.root)

@@ -153,11 +153,17 @@ class SmallHub:
         if space:
             versions = dict(space.versions.get(note, []))
             if path.endswith("/versions"):
-                listed = [{"version": each, "author": space.authors.get(each, "")} for each in sorted(versions)]
+                listed = [
+                    {"version": each, "author": space.authors.get(each, ""), "deleted": versions[each] is None}
+                    for each in sorted(versions)
+                ]
                 return 200, {"versions": listed[::-1]}
             wanted = int(parts[4]) if len(parts) > 4 else max(versions, default=0)
             described = {"id": note, "version": wanted, "author": space.authors.get(wanted, "")}
             found = {**described, "text": versions[wanted]} if wanted in versions else None
+            taken = [each for each in versions if each > wanted and versions[each] is None]
+            if any(user not in (space.authors.get(each), space.authors.get(wanted)) for each in taken):
+                return 403, {"error": "The note was taken out of the space."}
         return (200, found) if found else (404, {"error": "There is no such note."})
 
     def _authors(self, space: Space, note: str) -> list[str]:
@@ -196,5 +202,8 @@ class SmallHub:
             if change["base"] != version:
                 author = seen[name].authors.get(version, "")
                 return {**result, "conflict": {"version": version, "text": current, "author": author}}
+            taker = seen[name].authors.get(version, "")
+            if version and current is None and not name.startswith("~") and taker != user and not change.get("anew"):
+                return {**result, "refused": f"{taker} took it out.", "taken_by": taker}
             version = self.put(name, note, text, user)
         return {**result, "version": version, **({"text": text} if is_redacted else {})}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.exchange.conftest import Machine, Machines
 from tests.exchange.small_hub import SmallHub, Space
 
 from anamnesis.notes import render
-from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.notes.spaces import with_space
 
 
@@ -14,7 +14,9 @@ def move(machine: Machine, note: str, space: str) -> None:
     machine.store.update(note, extra=with_space(machine.store.get(note), space).extra)
 
 
-def test_a_note_taken_back_while_a_teammate_changes_it_becomes_two_notes(machine: Machines, hub: SmallHub) -> None:
+def test_a_note_taken_back_while_a_teammate_changes_it_stays_out_and_the_teammate_keeps_the_change(
+    machine: Machines, hub: SmallHub
+) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one, laptop, two = machine("one"), machine("laptop"), machine("two", "mate")
     note = one.write("shared")
@@ -26,13 +28,15 @@ def test_a_note_taken_back_while_a_teammate_changes_it_becomes_two_notes(machine
     two.store.update(note, body="shared, and changed by mate")
     for each in (one, two, one, laptop, two, one, laptop):
         each.sync()
-    assert two.bodies() == {note: "shared, and changed by mate"}
-    assert sorted(one.bodies().values()) == ["shared, and changed by mate", "shared, and private"]
-    assert one.bodies() == laptop.bodies()
-    assert all("private" not in text for text in hub.spaces["core"].live().values())
-    (aside,) = hub.spaces["~you"].live()
-    assert aside != note
-    assert CONFLICT_TAG in one.store.get(aside).tags
+    assert one.bodies() == laptop.bodies() == {note: "shared, and private"}
+    assert not hub.spaces["core"].live()
+    (copy,) = two.bodies()
+    assert copy != note
+    assert two.bodies() == {copy: "shared, and changed by mate"}
+    assert [*hub.spaces["~mate"].live()] == [copy]
+    assert two.standing().news == (
+        f"you took “T” out of the space core: your changed version is a note of your own, {copy}.",
+    )
 
 
 def test_two_machines_do_not_delete_a_note_in_both_spaces_while_one_of_them_moves_it(
@@ -82,15 +86,21 @@ def test_a_copy_under_the_same_id_in_another_space_is_left_alone(machine: Machin
     assert two.bodies() == {note: "in core"}
 
 
-def test_a_move_by_a_reader_leaves_a_copy_in_the_old_space(machine: Machines, hub: SmallHub) -> None:
-    hub.spaces["core"] = Space({"you": "reader", "mate": "writer"})
+@pytest.mark.parametrize("role", ["reader", "writer"])
+def test_a_member_who_moves_a_note_of_another_gets_a_copy(machine: Machines, hub: SmallHub, role: str) -> None:
+    hub.spaces["core"] = Space({"you": role, "mate": "writer"})
     one, two = machine("one"), machine("two", "mate")
     note = two.write("a")
     move(two, note, "core")
     two.sync(), one.sync()
     move(one, note, "~you")
     one.sync(), two.sync()
-    assert hub.text("~you", note)
-    assert hub.text("core", note)
     assert two.bodies() == {note: "a"}
+    assert two.standing().news == ()
+    (copy,) = one.bodies().keys() - {note}
+    assert one.bodies() == {note: "a", copy: "a"}
+    assert one.text(note) == two.text(note)
+    assert [*hub.spaces["~you"].live()] == [copy]
+    assert one.standing().news == (f"“T” is mate's and stays in the space core: you have a copy in ~you, {copy}.",)
+    assert one.sync().sent.total == 0
     assert one.reasons() == []

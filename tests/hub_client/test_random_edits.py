@@ -33,7 +33,9 @@ def test_random_edits_converge_and_lose_no_line(running: RunningHub, tmp_path: P
         check_convergence(machines, written)
 
 
-def test_a_note_erased_at_the_hub_is_purged_here_unless_it_was_changed(running: RunningHub, tmp_path: Path) -> None:
+def test_a_note_erased_at_the_hub_is_purged_here_and_what_was_changed_in_it_is_kept_as_a_copy(
+    running: RunningHub, tmp_path: Path
+) -> None:
     you = running.user("you", core="owner")
     log_in(tmp_path, parse_address(running.url), you.token)
     settings = read_settings({"ANAMNESIS_HOME": str(tmp_path), "ANAMNESIS_MACHINE_ID": "desk"}, tmp_path)
@@ -49,7 +51,10 @@ def test_a_note_erased_at_the_hub_is_purged_here_unless_it_was_changed(running: 
             erasure.erase_note(db, core, kept)
         machine.store.update(kept, body="changed here")
         machine.sync()
-        assert machine.bodies() == {kept: "changed here"}
+        (copy,) = machine.bodies()
+        assert machine.bodies() == {copy: "changed here"}
         assert store.trashed() == []
-        assert is_purged(tmp_path, gone)
-        assert you("/v1/spaces/core/notes/" + kept).json["text"] == machine.text(kept)
+        assert is_purged(tmp_path, gone) and is_purged(tmp_path, kept)
+        assert you("/v1/spaces/core/notes/" + kept).json["text"] is None
+        assert you("/v1/spaces/~you/notes/" + copy).json["text"] == machine.text(copy)
+        assert all(note in str(machine.standing().news) for note in (gone, kept))

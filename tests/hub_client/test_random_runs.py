@@ -44,6 +44,7 @@ from anamnesis.inject import select_inject
 from anamnesis.notes import Memory, parse
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 from anamnesis.store import MemoryStore, changeset
+from anamnesis.store.files import Trashed
 from anamnesis.store.purging import purge
 from anamnesis.sync import GitSyncBackend
 from anamnesis.sync.worktree import forget_staged
@@ -127,8 +128,9 @@ class Run:
         # The words that nobody took out on purpose, and those of others that the user has accepted.
         self.written: set[str] = set()
         self.accepted: set[str] = set()
-        # The note that each word of an edit was written into.
+        # The note that each word of an edit was written into, and the notes that somebody deleted or took out.
         self.edited: dict[str, str] = {}
+        self.taken: set[str] = set()
         self.operations: list[tuple[int, Callable[[Machine], None]]] = [
             (14, self.write), (30, self.edit), (8, self.remove_a_line), (4, self.retitle), (4, self.delete),
             (2, self.purge), (3, self.restore), (4, self.retype), (5, self.move), (3, self.dream), (2, self.undo),
@@ -206,6 +208,7 @@ class Run:
 
     def delete_note(self, machine: Machine, note: Memory) -> None:
         self.written.difference_update(WORD.findall(f"{note.title}\n{note.body}"))
+        self.taken.add(note.id)
         machine.store.delete(note.id)
 
     def purge(self, machine: Machine) -> None:
@@ -227,6 +230,7 @@ class Run:
     def move(self, machine: Machine) -> None:
         """To this machine alone, or back."""
         if note := self.a_note(machine):
+            self.taken.add(note.id)
             machine.store.move(note.id, "portable" if note.scope == "machine-local" else "machine-local")
 
     def dream(self, machine: Machine) -> None:
@@ -257,6 +261,7 @@ class Run:
     def share(self, machine: Machine) -> None:
         """With the members of the space core, or no longer."""
         if machine.has_hub and machine.user == "you" and (note := self.a_note(machine)):
+            self.taken.add(note.id)
             whole = machine.store.get(note.id)  # with the lines of other programs, and the link of a conflict
             machine.store.update(note.id, extra=with_space(whole, self.chance.choice(["core", "~"])).extra)
 
@@ -298,6 +303,9 @@ class Run:
         everything = {each.name: each.everything() for each in self.machines}
         yield "not equal", self.unequal()
         texts = [text for found in everything.values() for _, text in found]
+        # Of a note that left a space, its members have in the trash what others had not seen of it.
+        trashed = [(each.id, root / each.path) for root, each in self.trashed()]
+        texts += [path.read_text() for id, path in trashed if id in self.taken]
         kept = {word for text in texts for word in WORD.findall(text)}
         # A purge is to forget a note with all edits, also those of others that its machine has not received.
         yield "lost", self.written - kept - {word for word, id in self.edited.items() if id in self.purged}
@@ -309,6 +317,9 @@ class Run:
             counts = [(word, count) for body in bodies for word, count in Counter(WORD.findall(body)).items()]
             yield f"twice in a note on {each.name}", {word for word, count in counts if count > 1}
             yield f"told on {each.name}", self.told(each)
+
+    def trashed(self) -> list[tuple[Path, Trashed]]:
+        return [(machine.store.root, each) for machine in self.machines for each in machine.store.trashed()]
 
     @property
     def purged(self) -> set[str]:

@@ -32,10 +32,7 @@ def post(daemon: Daemon, path: str, method: str = "POST", **body: object) -> Rep
 
 
 def told(reply: Reply) -> str | None:
-    kinds = reply.headers.get("x-anamnesis-redacted")
-    said = json.loads(reply.body)
-    assert said.get("redacted") == (kinds.split(", ") if kinds else None)  # for who does not read headers
-    return kinds
+    return reply.headers.get("x-anamnesis-redacted")
 
 
 def stored(home: Path) -> str:
@@ -83,7 +80,7 @@ def test_no_route_stores_a_secret_and_each_names_its_kind(daemon: Daemon) -> Non
     kinds = [told(reply) for reply in replies]
     assert all(kind and "github-token" in kind.split(", ") for kind in kinds), kinds
     assert TOKEN.lower() not in stored(daemon.home)
-    assert json.loads(replies[1].body) == {"id": 1, "status": "saved", "redacted": ["github-token"]}
+    assert json.loads(replies[1].body) == {"id": 1, "status": "saved"}
 
 
 def test_a_session_is_the_same_one_wherever_its_id_is_given(daemon: Daemon) -> None:

@@ -12,6 +12,7 @@ from anamnesis.cli.context import settings
 from anamnesis.cli.naming import ResolvedNote, ask, resolve_note, resolve_notes
 from anamnesis.cli.options import as_json, note_id, open_memory, open_store, yes_option
 from anamnesis.cli.output import in_a_line, print_json
+from anamnesis.cli.spaces import departures
 from anamnesis.errors import InvalidNote, NoteNotFound
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted, these
@@ -54,6 +55,8 @@ def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) ->
     else:
         for note in deleted:
             click.echo(f"Deleted: {note.id} ({in_a_line(note.title)}). To bring it back: anamnesis restore {note.id}")
+    for line in departures([note.id for note in deleted], deletes=True):
+        click.echo(line, err=True)
 
 
 def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import click
 
 from anamnesis.cli.metadata import change_notes
 from anamnesis.cli.options import as_json, note_id, project_option, space_option, yes_option
-from anamnesis.cli.spaces import release, space_warnings
+from anamnesis.cli.spaces import departures, release, space_warnings
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import SCOPES, TYPES, Memory
 from anamnesis.notes.spaces import with_space
@@ -26,8 +26,9 @@ def command(note_ids: tuple[str, ...], space: str | None, yes: bool, as_json: bo
     """Move notes to another project, type, scope or space.
 
     ID is as in `anamnesis show`. Before a note becomes portable or moves to a space, which sends it to other machines,
-    the command asks if ID is a guess, as `anamnesis delete` does. The next sync moves the note at the hub, and removes
-    it from the machines of people who see only its old space.
+    the command asks if ID is a guess, as `anamnesis delete` does. The next sync moves the note at the hub, and moves it
+    to the trash on the machines of people who see only its old space: the command says what stays there. A note that
+    another member brought into a shared space stays in it, and you get a copy.
 
     JSON: the notes, as in show.
     """
@@ -46,5 +47,6 @@ def command(note_ids: tuple[str, ...], space: str | None, yes: bool, as_json: bo
     notes = change_notes(note_ids, change, as_json=as_json, question="Sync", yes=yes or not leaves)
     if space:
         release(notes)
-    for line in space_warnings(space):
+    moved = given.get("scope") == SCOPES[1] or space
+    for line in (*space_warnings(space), *(departures(notes, space or "") if moved else ())):
         click.echo(line, err=True)

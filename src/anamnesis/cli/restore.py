@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from anamnesis.age import age
+from anamnesis.cli.context import settings
 from anamnesis.cli.naming import resolve_note
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
@@ -24,13 +25,16 @@ def command(note_id: str | None, as_json: bool) -> None:
     """Restore a deleted note, or list the deleted ones, the last deleted first.
 
     Deleted notes are in the trash; the files of those that were deleted through Engram have not moved. ID is as
-    in `anamnesis show`.
+    in `anamnesis show`. A note that another member of a team took out of a space does not get back there: the next
+    sync makes it a note of your own.
 
     \b
     In a pipe: id, time of deletion, file, title, separated by tabs; then, of a note that is not yours, its origin.
     JSON: the note, as in show; or [{"id", "title", "scope", "path", "deleted_at"}], with "origin" and "unreviewed" as
     in search
     """
+    from anamnesis.exchange import standing
+
     with open_store() as store:
         if note_id:
             found_id = resolve_note(store, note_id, live=False, deleted=True).id
@@ -39,6 +43,8 @@ def command(note_id: str | None, as_json: bool) -> None:
             origin = store.origins([note]).get(note.id)
         else:
             found = deleted_notes(store)
+    if note_id and (said := standing.return_of(settings().home, note.id)):
+        click.echo(said, err=True)
     if note_id and as_json:
         print_json(as_dict(note) | (origin.shown() if origin else {}))
     elif note_id:

@@ -34,13 +34,14 @@ def command(context: click.Context, as_json: bool) -> None:
 
     \b
     In a pipe: the word space, name, role, notes here, projects;
-    then invitation, space, role, inviter, projects; then waiting, note, space, reason;
+    then invitation, space, role, inviter, projects; then news, sentence; then waiting, note, space, reason;
     then unshared, project, spaces, and the number of your notes of the project that only you read;
     then, if the last sync failed, failure, since when, reason; then unsent and the number of notes
     that are not sent yet; then other, user, address, notes of another login of this home.
     JSON: {"url", "user", "reached_at", "failure": {"at", "reason", "hint", "since"} or null,
            "spaces": [{"name", "role", "notes", "projects"}],
            "invitations": [{"space", "role", "inviter", "projects"}],
+           "news": [SENTENCE about what other members did to notes, which no sync has told you],
            "waiting": [{"note", "title", "space", "reason"}],
            "unshared": [{"project", "spaces", "notes": [{"id", "title"}]}], "unsent",
            "others": [{"user", "url", "notes"}]}
@@ -63,6 +64,7 @@ def command(context: click.Context, as_json: bool) -> None:
         rows = [[each["name"], each["role"], each["notes"], " ".join(each["projects"])] for each in facts["spaces"]]
         print_lines([("space", *row) for row in rows])
         print_lines([("invitation", *_row(each)) for each in facts["invitations"]])
+        print_lines([("news", each) for each in facts["news"]])
         print_lines([("waiting", each["note"], each["space"], each["reason"]) for each in facts["waiting"]])
         print_lines(
             [("unshared", each["project"], " ".join(each["spaces"]), len(each["notes"])) for each in facts["unshared"]]
@@ -219,6 +221,8 @@ def _draw(facts: dict[str, Any]) -> None:
     if facts["spaces"]:
         screen.print(table)
     _draw_invitations(screen, facts["invitations"])
+    for each in facts["news"]:
+        screen.print(f"! {in_a_line(each)}", style="yellow")
     if facts["waiting"]:
         count = counted(len(facts["waiting"]), "note was not exchanged", "notes were not exchanged")
         screen.print(f"{count}:", style="yellow")

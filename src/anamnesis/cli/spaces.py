@@ -86,6 +86,13 @@ def space_warnings(space: str | None) -> Iterator[str]:
         yield f"You may only read the space {space}: the note stays here until you may write."
 
 
+def departures(notes: Iterable[str], space: str = "", *, deletes: bool = False) -> list[str]:
+    """What the next sync does to notes of shared spaces that leave them."""
+    from anamnesis.exchange import standing
+
+    return standing.departures(settings().home, notes, space, deletes=deletes)
+
+
 def release(notes: Iterable[str]) -> None:
     """Allow sending notes of another login of this home to the hub of this machine."""
     from anamnesis.exchange.account import read_account

@@ -51,8 +51,8 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     repository; --adopt joins it.
 
     After `anamnesis login`, the notes are also exchanged with the hub; `anamnesis space` shows those that wait, and
-    invitations and projects of spaces, which a sync names once. A failure of git does not stop the hub's exchange, nor
-    the reverse.
+    invitations and projects of spaces, which a sync names once. It also says once, in `news`, what other members did to
+    notes that you have. A failure of git does not stop the hub's exchange, nor the reverse.
 
     Exits with 1 if the remote or the hub refused or could not be reached; the next sync sends what was not sent.
 
@@ -60,7 +60,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     JSON: {"pushed", "pulled", "conflicted", "decided", "head", "indexed", "detail",
            "hub": {"url", "user", "received", "sent", "sent_to": {SPACE: notes that others read}, "conflicted",
                    "decided", "waiting", "unsent": changed notes that a failed exchange did not send,
-                   "invitations", "detail"}
+                   "invitations", "news", "detail"}
                   if this machine is logged in to one}
     """
     if home:
@@ -95,7 +95,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     if done.hub and done.hub.has_news and not _is_discarded():
         from anamnesis.exchange.login import mark_told
 
-        mark_told(settings().home)
+        mark_told(settings().home, done.hub.news)
     for fault in done.faults:
         click.echo(f"anamnesis: {fault}", err=True)
     if done.faults:
@@ -156,6 +156,8 @@ def _draw_hub(hub: HubResult | None) -> None:
             screen.draw("  [bold]{}[/] to {}, whose members read them", counted(count, "note"), space)
         if hub.detail != "synced":
             screen.print(f"≠ {hub.detail}", style="yellow")
+        for sentence in hub.news:
+            screen.print(f"! {in_a_line(sentence)}", style="yellow")
 
 
 def _draw_direction(arrow: str, verb: str, style: str, changes: Travelled) -> None:

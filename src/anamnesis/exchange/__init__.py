@@ -104,11 +104,12 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         cycle = Cycle(receiver, sender, options.announce, account.hub, lambda hub: _save_hub(store, account, hub))
         cycle.run()
         waiting = sum(bool(each.reason) for each in receiver.state.waiting())
-        untold, invitations = receiver.state.untold(), len(receiver.state.invitations())
-        news = [
+        invitations = len(receiver.state.invitations())
+        untold = [
             *_of_projects(cycle),
-            *(f"you are invited to the space {name}; see `anamnesis space`" for name in untold),
+            *(f"you are invited to the space {name}; see `anamnesis space`" for name in receiver.state.untold()),
         ]
+        news = tuple(receiver.state.news())
     return HubResult(
         account.url,
         account.user,
@@ -116,11 +117,12 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         travelled(sender.sent),
         receiver.conflicted,
         waiting,
-        _detail(cycle, waiting, news),
+        _detail(cycle, waiting, untold),
         decided=tuple(dict.fromkeys(receiver.decided)),
         invitations=invitations,
         sent_to=sender.sent_to,
-        has_news=bool(news),
+        has_news=bool(untold or news),
+        news=news,
     )
 
 

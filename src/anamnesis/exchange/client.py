@@ -10,6 +10,7 @@ import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from itertools import takewhile
 from ssl import SSLCertVerificationError, SSLError, create_default_context
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -61,12 +62,16 @@ class Incoming(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """A change of a note in a space, made on version `base`; the text is None to delete the note."""
+    """A change of a note in a space, made on version `base`; the text is None to delete the note.
+
+    With `anew`, the user has moved the note into the space, even if another member once took it out.
+    """
 
     space: str
     note: str
     base: int
     text: str | None
+    anew: bool = False
 
     @property
     def size(self) -> int:
@@ -116,6 +121,7 @@ class HubClient:
         offered = [
             {"space": each.space, "id": each.note, "base": each.base, "text": each.text}
             | ({"space_id": space_ids[each.space]} if each.space in space_ids else {})
+            | ({"anew": True} if each.anew else {})
             for each in changes
         ]
         answer = self._request("POST", "/v1/changes", {"machine": machine, "changes": offered})
@@ -160,6 +166,11 @@ class HubClient:
                 known = _field(answer, "authors", dict)
                 found |= {note: [*map(str, known.get(note) or ())] for note in batch}
         return found
+
+    def creator(self, space: str, note: str) -> str:
+        """Who wrote the first version of a note since it was last taken out of the space; "" if unknown."""
+        living = takewhile(lambda each: not each.get("deleted"), self._versions(space, note))
+        return next((str(each.get("author", "")) for each in reversed([*living])), "")
 
     def texts(self, space: str, note: str) -> Iterator[str]:
         """The texts of the versions of a note since it was last deleted, the newest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -140,12 +140,12 @@ def answer_invitation(home: Path, account: Account, space: str, *, accepts: bool
     return role
 
 
-def mark_told(home: Path) -> None:
-    """Record that a person has read the result of a sync: the next one does not name the same invitations and
-    projects."""
+def mark_told(home: Path, news: Iterable[str]) -> None:
+    """Record that a person has read the result of a sync: the next one does not name the same invitations, projects and
+    news."""
     if account := read_account(home):
         with closing(HubDatabase(home)) as database, closing(SharedNotes(home)) as shared:
-            HubState(database, account).mark_told(shared.projects())
+            HubState(database, account).mark_told(shared.projects(), news)
 
 
 @contextmanager

@@ -16,12 +16,13 @@ from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, Elsewhere, HubState, Space, Waiting
-from anamnesis.notes import TYPES, Memory, check_id, check_readable, parse, render
+from anamnesis.notes import SCOPES, TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.acceptance import Text, text_of
-from anamnesis.notes.merge import conflict_of, set_aside
+from anamnesis.notes.merge import conflict_of, copy_of, set_aside, without_conflict_tag
 from anamnesis.notes.project_names import is_among
 from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
+from anamnesis.plain import one_line
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets
@@ -37,6 +38,10 @@ _TREE = TREES["portable"]
 _MOST_ROUNDS = 20
 # The author of a version for which the hub names none.
 SOMEBODY = "somebody"
+# The version of an agreement about a note that has to be received again.
+_INVALID = 0
+# The longest title in a sentence about a note.
+_LONGEST_TITLE = 60
 CLAIMED = "Another member has a note with the same id in {}: yours stays as it is, and theirs is not received."
 PURGED = "It was purged here, and is being deleted at the hub."
 
@@ -59,6 +64,7 @@ class Decision:
     author: str = ""  # another member who wrote the text that the file gets
     asides: list[str] = field(default_factory=list)  # notes that keep the other version of a conflict
     written: dict[Text, str] = field(default_factory=dict)  # who wrote the texts of the versions
+    news: list[str] = field(default_factory=list)  # what to tell the user about it
 
     def postpone(self, spaces: Iterable[str], reason: str = "") -> None:
         """Receive the versions of these spaces later."""
@@ -87,7 +93,7 @@ class Receiver:
         Skips known and older versions. With `is_current`, the versions were fetched just now, and a lower number is not
         older.
         """
-        pending: Mapping[str, dict[str, Incoming]] = defaultdict(dict)
+        pending: dict[str, dict[str, Incoming]] = defaultdict(dict)
         for each in versions:
             with contextlib.suppress(InvalidNote):  # an id is a file name: a hub must not choose paths
                 pending[check_id(each.note)][each.space] = each
@@ -102,6 +108,9 @@ class Receiver:
         pending = {note: each for note, each in pending.items() if each}
         if is_current:
             self.state.remove_missed(skipped)
+        for each in [each for found in pending.values() for each in found.values()]:
+            if resolved := self._resolved_first(each, known.get(each.note, {}).get(each.space)):
+                self._yield(each, resolved, pending)
         for _ in range(_MOST_ROUNDS):
             if not pending:
                 break
@@ -112,6 +121,46 @@ class Receiver:
             )
         if cursors:
             self.state.save((), cursors)
+
+    def _resolved_first(self, version: Incoming, row: Agreed | None) -> Memory | None:
+        """The other version of a conflict that the user has just removed, if another member resolved that first."""
+        is_news = version.author not in ("", self.state.user) and not self._is_personal(version.space)
+        if not (is_news and row and row.is_live and row.is_here) or read_local(self.store, [version.note]):
+            return None
+        other, left = self._trashed(version.note), _parse_version(version)
+        is_resolved = version.text is None or (left and not conflict_of(left))
+        return other if other and conflict_of(other) and is_resolved else None
+
+    def _yield(self, resolved: Incoming, other: Memory, pending: dict[str, dict[str, Incoming]]) -> None:
+        """Let the choice of the member who resolved a conflict first stand; the user's is an earlier version.
+
+        A note that the user has changed beyond a choice is merged as usual.
+        """
+        id, space = conflict_of(other), resolved.space
+        mine, row = read_local(self.store, [id]).get(id), self.state.agreed([id]).get(id, {}).get(space)
+        theirs = pending.get(id, {}).get(space) or self.client.note(space, id)
+        their_note = _parse_version(theirs) if theirs else None
+        if not mine or not mine.memory or not mine.is_portable or not row or not theirs or not their_note:
+            return
+        is_other = _has_same_content(mine.memory, without_conflict_tag(other))
+        has_both = resolved.text is not None
+        if not is_other and mine.file.hash != row.hash:
+            return
+        if _has_same_content(mine.memory, their_note) and not has_both:
+            return
+        if is_other:
+            self.state.save([row._replace(hash=mine.file.hash)])  # the file is replaced, and kept as a version
+            pending.setdefault(id, {})[space] = theirs
+        told = f"{resolved.author} resolved the conflict about {titled(mine.memory)} before you, and that choice stands"
+        both = f": both versions are kept, as {id} and {resolved.note}" if has_both else ""
+        yours = "" if has_both and not is_other else f". Yours is an earlier version: anamnesis history {id}"
+        self.state.tell(id, [f"{told}{both}{yours}"])
+
+    def _trashed(self, note: str) -> Memory | None:
+        """The portable text of a note that the user has deleted."""
+        found = next((each for each in self.store.trashed() if each.id == note and each.scope == SCOPES[0]), None)
+        data = read_bytes(self.store.root / found.path) if found else None
+        return File(note, data).memory if data else None
 
     def _receive(self, pending: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
         """Try once; returns the notes whose files another program has just changed."""
@@ -205,6 +254,7 @@ class Receiver:
             self.store.delete(done.note)
         self.conflicted |= done.conflicted
         self.decided += done.decided
+        self.state.tell(done.note, done.news)
         if done.kind:
             self.received.append((done.kind, done.title))
 
@@ -228,7 +278,7 @@ class Receiver:
             for space, each in fresh.items():
                 if each.text is None:
                     decision.agreed.append(self._agreement(each, False, known))
-                elif space in known and _says_the_same(each, local):
+                elif space in known and (_says_the_same(each, local) or self._stays_out(each, known)):
                     decision.agreed.append(self._agreement(each, True, known))
                     decision.queued = Waiting(decision.note, space, "")  # to delete it there
                 elif space in known:  # the file has just been changed, or the version cannot be parsed
@@ -254,7 +304,8 @@ class Receiver:
     def _gives_way(self, local: Local, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> bool:
         """Let a note that is kept on this machine give way to a version that another machine wrote meanwhile.
 
-        A change wins over a removal, as with git. What was written on this machine alone stays on it, as another note.
+        A change wins over a removal among one user's machines, as with git. What was written on this machine alone
+        stays on it, as another note. A note that the user took out of a shared space stays out.
         """
         versions = [
             each
@@ -262,6 +313,7 @@ class Receiver:
             if _parse_version(each)
             and not _says_the_same(each, local)
             and (each.space in known or self._has_written(each))
+            and not self._stays_out(each, known)
         ]
         if not versions or not local.memory:
             return False
@@ -272,8 +324,19 @@ class Receiver:
             for text in self.client.texts(each.space, each.note)
             if (former := _parse_version(each._replace(text=text)))
         )
-        self.conflicted |= bool(step_aside(self.store, local.file, is_included=is_included))
+        aside = None if is_included else set_aside(here)
+        self.conflicted |= step_aside(self.store, local.file, aside) and not is_included
         return not is_taken(self.store, local.file.path)
+
+    def _stays_out(self, version: Incoming, known: Mapping[str, Agreed]) -> bool:
+        """Whether the user has just kept a note of a shared space on this machine: no change there undoes that."""
+        row = known.get(version.space)
+        return bool(row and row.is_live and version.text is not None and not self._is_personal(version.space))
+
+    def owner(self, space: str, note: str) -> str:
+        """The other member who brought a note into a space; "" if the user did."""
+        creator = self.client.creator(space, note)
+        return "" if creator == self.state.user else creator
 
     def _claims(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> list[str]:
         """The shared spaces in which others have written a note with the id of one of the user's own.
@@ -314,21 +377,67 @@ class Receiver:
     def _remove(
         self, decision: Decision, fresh: Mapping[str, Incoming], home: Agreed | None, local: Local | None
     ) -> None:
-        """Move a note that is in no space any more to the trash, unless it was changed here."""
+        """Move a note that is in no space any more to the trash.
+
+        If it was changed here, a note of the user's own space stays, and of one of a shared space the user keeps a
+        copy: the change must not bring it back to everybody.
+        """
         if not home or home.space not in fresh or not local or not local.memory:
             return
-        is_known = local.file.hash == home.hash and bool(fresh[home.space].version)  # else the hub never had it
-        if home.version < 0 and (not is_known or fresh[home.space].version < -home.version):
-            decision.queued = Waiting(decision.note, home.space, "")  # it is newer than the deletion
-        if decision.queued or not is_known:
-            return
+        gone, is_changed = fresh[home.space], local.file.hash != home.hash
+        is_older = home.version < 0 and gone.version < -home.version  # by a hub that was set back
+        is_only_here = is_changed and (self._is_personal(home.space) or home.hash in (None, UNKNOWN_HASH))
+        if not gone.version or is_older or is_only_here:
+            if home.version < 0:
+                decision.queued = Waiting(decision.note, home.space, "")
+            return  # it has to be sent, as the hub never had it, or as it was changed
         decision.kind, decision.title = "deleted", local.memory.title
-        if fresh[home.space].is_erased:
+        copy = self.copy(local.memory, home.space, self.personal) if is_changed else None
+        if copy:
+            decision.files = [Replacement(f"{copy.type}/{copy.id}.md", None, render(copy).encode("utf-8"))]
+        if gone.is_erased:
             decision.is_erased = True
         elif local.file.is_bare or home.version < 0:  # the hub may lack what the file has
             decision.is_trashed = True
         else:
-            decision.files = [Replacement(local.path, local.data, None)]
+            decision.files.append(Replacement(local.path, local.data, None))
+        if not self._is_personal(home.space) and (copy or gone.author != self.state.user):
+            decision.news = [_removal(gone, local.memory, copy)]
+
+    @property
+    def personal(self) -> str:
+        """The name of the user's own space."""
+        return next((space.name for space in self.spaces.values() if space.is_personal), PERSONAL)
+
+    def copy(self, note: Memory, space: str, target: str) -> Memory:
+        """A note of the user's own with the text of one of a space; on this machine, it keeps the author."""
+        copy = copy_of(note, target, self.store.origins([note]).get(note.id))
+        author = self.store.shared.of([note.id]).get(note.id)
+        if author and author.author:
+            self.store.shared.record([author._replace(note=copy.id)])
+        return copy
+
+    def keep(self, local: Local, space: str) -> Memory | None:
+        """Keep the text of a file as a note of the user's own, and move the file to the trash."""
+        copy = self.copy(local.memory, space, self.personal) if local.memory else None
+        return copy if step_aside(self.store, local.file, copy) else None
+
+    def leave(self, local: Local, home: Agreed, target: str) -> Memory | None:
+        """Give the user a copy of another member's note instead of the note, which is received again."""
+        found = self.client.note(home.space, home.note)
+        if not local.memory or not found:
+            return None
+        copy = self.copy(local.memory, home.space, target)
+        if target:
+            self.store.put(copy)
+            self.state.save([home._replace(hash=local.file.hash)])  # its changes are in the copy
+        else:  # killed before it is received again, its missing file must not delete it for everybody
+            self.state.save([home._replace(is_here=False, version=_INVALID)])
+            self.state.queue([Waiting(home.note, home.space, "", missed=True)])
+            if not step_aside(self.store, local.file, copy):
+                return None
+        self._receive({home.note: {home.space: found}})
+        return copy
 
     def _write(
         self,
@@ -437,6 +546,9 @@ class Receiver:
             if is_purged(self.store.root, note.id):
                 decision.queued = Waiting(note.id, theirs.space, PURGED)
                 return True
+            if base and base.is_live and base.space == theirs.space and self._is_deleted_here(theirs):
+                decision.queued = Waiting(note.id, theirs.space, "")  # to delete it there
+                return True
             decision.kind = "back" if base and base.is_live else "new"
             decision.files.append(Replacement(self._path(note, None, data), None, data))
             return True
@@ -457,6 +569,17 @@ class Receiver:
         else:
             self._merge(decision, base, local, File(path, data))
         return True
+
+    def _is_deleted_here(self, theirs: Incoming) -> bool:
+        """Whether the user has deleted a note of a shared space, which wins over a change that another member made.
+
+        The other version of a conflict that another member made a note of its own comes back.
+        """
+        space, note = self.spaces.get(theirs.space), _parse_version(theirs)
+        if not space or not space.can_write or space.is_personal or not note:
+            return False
+        gone = self._trashed(theirs.note)
+        return gone is not None and bool(conflict_of(gone)) == bool(conflict_of(note))
 
     def _merge(self, decision: Decision, base: Agreed | None, local: Local, theirs: File) -> None:
         common = None
@@ -545,3 +668,21 @@ def _says_the_same(version: Incoming, local: Local) -> bool:
 def _redacted(note: Memory) -> str:
     """The hub's redacted text of a note, which a killed exchange may not have written here."""
     return render(without_secrets(note))
+
+
+def _removal(gone: Incoming, note: Memory, copy: Memory | None) -> str:
+    """What to tell the user about a note that was taken out of a shared space."""
+    title = titled(note)
+    if gone.is_erased:
+        what = f"The note {note.id} of the space {gone.space} was erased at the hub"
+    elif copy:
+        what = f"{gone.author or SOMEBODY} took {title} out of the space {gone.space}"
+    else:
+        what = f"{gone.author or SOMEBODY} took {title} out of the space {gone.space}, and it is in your trash"
+    back = "" if gone.is_erased else f"; `anamnesis restore {note.id}` makes it a note of your own"
+    return f"{what}: your changed version is a note of your own, {copy.id}." if copy else f"{what}{back}."
+
+
+def titled(note: Memory) -> str:
+    """The title of a note in a sentence."""
+    return f"“{one_line(note.title, _LONGEST_TITLE)}”"

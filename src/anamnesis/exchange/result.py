@@ -30,6 +30,7 @@ class HubResult:
     invitations: int = 0  # how many wait for an answer
     sent_to: Mapping[str, int] = field(default_factory=dict)  # the number of texts that others read, by space
     has_news: bool = False  # `detail` names invitations or projects that no earlier one has named
+    news: tuple[str, ...] = ()  # what other members did to notes, and no sync whose result is read has said
     unsent: int = 0  # how many changed notes an exchange that failed has not sent
 
     @property
@@ -65,5 +66,6 @@ def report_hub(result: HubResult) -> dict[str, Any]:
         "waiting": result.waiting,
         "unsent": result.unsent,
         "invitations": result.invitations,
+        "news": list(result.news),
         "detail": result.detail,
     }

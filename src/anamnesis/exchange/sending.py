@@ -12,7 +12,7 @@ from itertools import islice
 
 from anamnesis.exchange.client import HubFull, HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
 from anamnesis.exchange.local import Local, read_local, unreadable_ids
-from anamnesis.exchange.receiving import CLAIMED, Receiver
+from anamnesis.exchange.receiving import CLAIMED, Receiver, titled
 from anamnesis.exchange.state import Agreed, Elsewhere, Space, Waiting
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
@@ -82,6 +82,8 @@ class Sender:
             if note_id in held:
                 reasons.append(Waiting(note_id, "", "Its file cannot be read: `anamnesis doctor` says why."))
                 continue
+            if here and self._leave(here, _home(rows)):
+                continue
             planned = (
                 self._plan_change(note_id, here, rows, known, elsewhere.get(note_id))
                 if here and here.is_portable
@@ -99,6 +101,25 @@ class Sender:
         state.queue(reasons)
         self._mark_leaving(offers, known)
         return self._send(offers, known)
+
+    def _leave(self, here: Local, home: Agreed | None) -> bool:
+        """Leave another member's note in its space if the user takes it out; the user gets a copy.
+
+        Returns whether that is done. Only a deletion removes what somebody else wrote.
+        """
+        receiver, note = self.receiver, here.memory
+        space = receiver.spaces.get(home.space) if home and home.is_live else None
+        if home is None or note is None or space is None or space.is_personal or not space.role:
+            return False
+        named = target(note, home, receiver.spaces) if here.is_portable else ""
+        if named == home.space or (named and self._write_fault(named)):
+            return False
+        if not (owner := receiver.owner(home.space, home.note)) or not (copy := receiver.leave(here, home, named)):
+            return False
+        where = f"in {named}" if named else "on this machine"
+        stays = f"{titled(note)} is {owner}'s and stays in the space {home.space}"
+        receiver.state.tell(note.id, [f"{stays}: you have a copy {where}, {copy.id}."])
+        return True
 
     def _is_due(self, offer: _Offer, waiting: Waiting | None) -> bool:
         """Whether to send a change: a refused one is sent again only after an edit, or with `retries`."""
@@ -129,8 +150,9 @@ class Sender:
             return None
         if fault := self._write_fault(name):
             return Waiting(note.id, name, fault)
-        base = max(0, rows[name].version) if name in rows else 0
-        return _Offer(Outgoing(name, note.id, base, local.text), local, note.title)
+        base = max(rows[name].version, 0) if name in rows else 0
+        is_moved = home is not None and home.is_live and home.space != name
+        return _Offer(Outgoing(name, note.id, base, local.text, anew=is_moved), local, note.title)
 
     def _plan_deletion(self, note_id: str, rows: Mapping[str, Agreed]) -> _Offer | Waiting | None:
         """Plan what to send for a note that has no portable file any more."""
@@ -212,6 +234,8 @@ class Sender:
             row = known.get(change.note, {}).get(change.space)
             if isinstance(conflict := result.get("conflict"), dict):
                 conflicts.append(incoming(change.space, {**conflict, "id": change.note}))
+            elif offer.local and (taker := str(result.get("taken_by", ""))):
+                self._withdraw(offer.local, change.space, taker)
             elif "refused" in result:
                 is_temporary = bool(result.get("is_temporary"))
                 is_replaced = "space_id" in result  # the next exchange learns the new names: send it again then
@@ -235,6 +259,13 @@ class Sender:
         if conflicts:
             self.receiver.receive(conflicts, is_current=True)
         return {each.note for each in conflicts}
+
+    def _withdraw(self, local: Local, space: str, taker: str) -> None:
+        """Keep a note that another member took out of a space as the user's own: only a move brings it back."""
+        copy = self.receiver.keep(local, space)
+        if copy:
+            own = f"{titled(copy)} is a note of your own, {copy.id}, as {taker} took it out of the space {space}"
+            self.receiver.state.tell(copy.id, [f"{own}. To share it again: anamnesis move {copy.id} --space {space}"])
 
     def _record_shared(self, agreed: Iterable[Agreed], notes: Mapping[str, Memory | None]) -> None:
         """Record the authors: the user, or of the other version of a conflict, which git may have brought, a member."""

@@ -111,6 +111,7 @@ class Standing(NamedTuple):
     notes: Mapping[str, int]  # the number of local notes by space
     waiting: tuple[Waiting, ...]
     invitations: tuple[Invitation, ...] = ()
+    news: tuple[str, ...] = ()
     others: tuple[Others, ...] = ()
     follower: str = ""  # its identity
 
@@ -127,7 +128,7 @@ class HubDatabase(MachineDatabase):
     """The hub.db of a home."""
 
     schema = Path(__file__).with_name("state.sql")
-    version = 2
+    version = 3
     holds = "The state of the exchange"
 
     def __init__(self, root: Path) -> None:
@@ -349,8 +350,8 @@ class HubState:
         rows = self._rows("SELECT space FROM invitations WHERE account = :account AND NOT told ORDER BY space")
         return [space for (space,) in rows]
 
-    def mark_told(self, projects: Mapping[str, Collection[str]]) -> None:
-        """Record that the user was told of the invitations, and of these projects of the spaces."""
+    def mark_told(self, projects: Mapping[str, Collection[str]], news: Iterable[str] = ()) -> None:
+        """Record that the user was told of the invitations, of these projects of the spaces, and these news."""
         self._change("UPDATE invitations SET told = 1 WHERE account = ?", [(self.number,)])
         self._change(
             "UPDATE spaces SET projects = ? WHERE account = ? AND name = ?",
@@ -359,6 +360,16 @@ class HubState:
                 for name, space in self.spaces().items()
             ],
         )
+        self._change("DELETE FROM news WHERE account = ? AND sentence = ?", [(self.number, each) for each in news])
+
+    def tell(self, note: str, news: Iterable[str]) -> None:
+        """Keep sentences about what happened to a note until a sync whose result is read has said them."""
+        query = "INSERT OR IGNORE INTO news (account, note, sentence) VALUES (?, ?, ?)"
+        self._change(query, [(self.number, note, each) for each in news])
+
+    def news(self) -> list[str]:
+        rows = self._rows("SELECT sentence FROM news WHERE account = :account ORDER BY number")
+        return [sentence for (sentence,) in rows]
 
     def mark(self, column: str, value: str | float) -> None:
         """Save the time of the last successful exchange (`reached_at`) or rescan (`compared_at`)."""
@@ -426,10 +437,19 @@ def read_standing(root: Path, account: Account) -> Standing:
         )
         return tuple(map(_invitation, rows))
 
+    def query_news(db: sqlite3.Connection) -> tuple[str, ...]:
+        rows = db.execute(
+            "SELECT sentence FROM news JOIN accounts ON accounts.number = account"
+            " WHERE hub = :hub AND user = :user ORDER BY news.number",
+            {"hub": account.hub, "user": account.user},
+        )
+        return tuple(sentence for (sentence,) in rows)
+
     database = HubDatabase(root)
     try:
         found = database.read(query) or _NOTHING
-        return found._replace(invitations=database.read(query_invitations) or ())
+        invitations, news = database.read(query_invitations) or (), database.read(query_news) or ()
+        return found._replace(invitations=invitations, news=news)
     finally:
         database.close()
 
@@ -480,6 +500,35 @@ def space_notes(root: Path, account: Account, space: str) -> list[str]:
     database = HubDatabase(root)
     try:
         return [note for (note,) in database.read(lambda db: db.execute(query, given).fetchall()) or ()]
+    finally:
+        database.close()
+
+
+def shared_homes(root: Path, account: Account, notes: Iterable[str], *, is_gone: bool = False) -> dict[str, str]:
+    """Those of the notes that are in a shared space of the user, with its name; or that were taken out of one."""
+    gone = "IS NULL" if is_gone else "IS NOT NULL"
+    query = (
+        "SELECT note, space FROM agreed JOIN accounts ON number = agreed.account"
+        " JOIN spaces ON spaces.account = agreed.account AND spaces.name = agreed.space"
+        f" WHERE hub = :hub AND user = :user AND is_here AND hash {gone} AND NOT is_personal AND role != ''"
+        " AND note IN (SELECT value FROM json_each(:notes))"
+    )
+    given = {"hub": account.hub, "user": account.user, "notes": json.dumps([*notes])}
+    database = HubDatabase(root)
+    try:
+        return dict(database.read(lambda db: db.execute(query, given).fetchall()) or ())
+    finally:
+        database.close()
+
+
+def forget_news(root: Path, notes: Iterable[str]) -> None:
+    """Remove what is to be told about purged notes, which has their titles, without a trace in the file."""
+    database = HubDatabase(root)
+    try:
+        told = database.read(lambda db: db.execute("SELECT note FROM news").fetchall()) or ()
+        if gone := {*notes}.intersection(note for (note,) in told):
+            database.change(lambda db: db.executemany("DELETE FROM news WHERE note = ?", [(each,) for each in gone]))
+            database.erase()
     finally:
         database.close()
 

@@ -68,3 +68,12 @@ CREATE TABLE IF NOT EXISTS invitations (
     told     INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (account, space)
 ) WITHOUT ROWID;
+
+-- Sentences about what other members did to notes, until a sync whose result is read has said them.
+CREATE TABLE IF NOT EXISTS news (
+    number   INTEGER PRIMARY KEY,
+    account  INTEGER NOT NULL,
+    note     TEXT NOT NULL,
+    sentence TEXT NOT NULL,
+    UNIQUE (account, sentence)
+);

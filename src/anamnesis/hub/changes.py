@@ -25,6 +25,7 @@ MOST_PULLED = 500
 _MOST_BYTES = 4_000_000
 _ABSENT = "There is no space {!r} that you may see."
 _REPLACED = "The space {!r} is not the one with the id {} any more."
+_TAKEN = "{} took this note out of {!r}. Keep it as a note of your own, or move that into the space."
 
 
 def changes_since(db: Connection, caller: Caller, cursors: Mapping[str, int], limit: int) -> dict[str, dict[str, Any]]:
@@ -134,6 +135,9 @@ def _accepted(db: Connection, caller: Caller, machine: str, changes: Sequence[In
         elif each.base != known.version:
             result["conflict"] = known.shown()
             continue
+        elif (taker := _taker(caller, each, known)) and not each.anew:
+            result |= {"refused": _TAKEN.format(taker, each.space), "taken_by": taker}
+            continue
         else:
             seqs[space] += 1
             result["version"] = seqs[space]
@@ -144,6 +148,12 @@ def _accepted(db: Connection, caller: Caller, machine: str, changes: Sequence[In
     if new:
         _store(db, caller, machine, new, seqs)
     return results
+
+
+def _taker(caller: Caller, change: Incoming, known: Version) -> str:
+    """The other member who took a note out of the shared space into which a change would bring it back; "" if none."""
+    is_gone = known.version and known.text is None and change.space != caller.personal
+    return known.author if is_gone and known.author != caller.name else ""
 
 
 def _refusal(caller: Caller, space: str, seqs: Mapping[int, int]) -> str:

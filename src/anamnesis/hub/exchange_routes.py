@@ -121,10 +121,14 @@ def push(call: Call) -> Any:
     `id` of the space in the answer of `/v1/sync`. If another space now has that name, the change is refused, and the
     answer has the other space's `space_id`: sync again before you send the change again.
 
-    Body: {"machine", "changes": [{"space", "space_id", "id", "base", "text"}]}
+    A note that another member took out of a shared space comes back only with `anew`, which a client sends if its user
+    moved the note into the space: an edit or a copy of what was there before does not undo a deletion. Without it, the
+    change is refused, and `taken_by` names the member.
+
+    Body: {"machine", "changes": [{"space", "space_id", "id", "base", "text", "anew"}]}
 
     Answer: {"hub", "results": [{"id", "space", "version", "text"} or {"id", "space", "conflict": {"version", "text",
-    "author", "machine", "at"}} or {"id", "space", "refused", "space_id"}]}
+    "author", "machine", "at"}} or {"id", "space", "refused", "space_id", "taken_by"}]}
     """
     machine, given = read_changes(call.body)
     return {"hub": call.caller.hub, "results": changes.accept(call.db, call.caller, machine, given)}
@@ -142,10 +146,12 @@ def note(call: Call) -> Any:
 def note_versions(call: Call) -> Any:
     """The last 1,000 versions of a note without their texts, the newest first.
 
-    Answer: {"versions": [{"version", "author", "machine", "at", "deleted", "redacted", "erased"}]}
+    `closed` are those whose texts the caller cannot read, because the note was taken out of the space after them.
+
+    Answer: {"versions": [{"version", "author", "machine", "at", "deleted", "redacted", "erased", "closed"}]}
     """
     held = _space(call)
-    return {"versions": versions.list_versions(call.db, held, call.path["id"])}
+    return {"versions": versions.list_versions(call.db, call.caller, held, call.path["id"])}
 
 
 def authors(call: Call) -> Any:
@@ -164,17 +170,20 @@ def authors(call: Call) -> Any:
 def note_version(call: Call) -> Any:
     """One version of a note.
 
+    Once somebody has deleted the note or moved it out of the space, only who wrote a version or took the note out can
+    read it; others get 403.
+
     Answer: as of the current version
     """
     held = _space(call)
     version = number_in(call.path["version"])
     if version is None:
         raise Refusal(f"{call.path['version'][:40]!r} is not a version.", "A version is a whole number.")
-    return {"space": held.name, **versions.past_version(call.db, held, call.path["id"], version).shown()}
+    return {"space": held.name, **versions.past_version(call.db, call.caller, held, call.path["id"], version).shown()}
 
 
 async def export(request: Request) -> Response:
-    """Everything that the token may see, with all versions, one JSON object a line.
+    """Everything that the token may see, with all versions that it may read, one JSON object a line.
 
     The first line says whose it is, a line per space follows, then a line per version of each note. It is read page by
     page while the client receives it, so a change in between may be in it.

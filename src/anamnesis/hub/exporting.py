@@ -1,4 +1,7 @@
-"""Everything that a user may see, page by page, with all versions. No transaction stays open between pages."""
+"""Everything that a user may see, page by page, with all versions that the user may read.
+
+No transaction stays open between pages.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from anamnesis.hub import audit
 from anamnesis.hub.database import Connection, Entering, administrator, one
 from anamnesis.hub.refusal import NotFound
 from anamnesis.hub.tenancy import SCOPES, Caller, Held, personal_space
-from anamnesis.hub.versions import Version
+from anamnesis.hub.versions import READABLE, Version
 
 _PAGE = 200
 
@@ -44,13 +47,14 @@ class Export:
         with self._entering() as (db, caller):
             if held.name not in caller.spaces:
                 return []
-            rows = db.execute(
-                """
-                SELECT id, version, text, author, machine, at, erased FROM anamnesis.versions
-                WHERE space = %(space)s AND (id, version) > (%(id)s, %(version)s) ORDER BY id, version LIMIT %(limit)s
-                """,
-                {"space": held.id, "id": self._after[0], "version": self._after[1], "limit": _PAGE},
-            ).fetchall()
+            query = f"""
+                SELECT id, version, text, author, machine, at, erased FROM anamnesis.versions v
+                WHERE space = %(space)s AND (id, version) > (%(id)s, %(version)s) AND {READABLE}
+                ORDER BY id, version LIMIT %(limit)s
+            """
+            after = {"id": self._after[0], "version": self._after[1]}
+            values = {"space": held.id, **after, "limit": _PAGE, "caller": caller.name}
+            rows = db.execute(query.encode(), values).fetchall()
         return [{"space": held.name, **Version.of(row).shown()} for row in rows]
 
 

@@ -23,7 +23,8 @@ class Incoming:
     """A change of a note: its text on top of the version `base`, or None to delete it.
 
     `note` is the text's record, `redacted` says that secrets were removed, `refused` why the hub does not accept it.
-    `space_id` is the id of the space that the client means, if it gives one.
+    `space_id` is the id of the space that the client means, if it gives one. `anew` puts a note into a space out of
+    which another member took it.
     """
 
     space: str
@@ -34,6 +35,7 @@ class Incoming:
     redacted: bool = False
     refused: str = ""
     space_id: int | None = None
+    anew: bool = False
 
 
 def read_changes(body: Any) -> tuple[str, list[Incoming]]:
@@ -75,8 +77,10 @@ def _read_change(each: Any) -> Incoming:
     if not isinstance(space, str) or not isinstance(id, str) or not isinstance(text, str | None):
         raise Refusal("A change needs `space`, `id` and `text` as texts.", "`text` is null to delete the note.")
     change = checked_change(space, id, whole_number(fields.get("base", 0), "base"), text)
-    space_id = fields.get("space_id")
-    return change if space_id is None else replace(change, space_id=whole_number(space_id, "space_id"))
+    space_id, anew = fields.get("space_id"), fields.get("anew", False)
+    if not isinstance(anew, bool):
+        raise Refusal("`anew` is neither true nor false.")
+    return replace(change, space_id=None if space_id is None else whole_number(space_id, "space_id"), anew=anew)
 
 
 def checked_change(space: str, id: str, base: int, text: str | None) -> Incoming:

@@ -121,7 +121,7 @@ def _writing_tools(store: Callable[[], MemoryStore]) -> list[Tool]:
         return memory.as_gated(store(), admitted, given)
 
     def memory_delete(id: str) -> Message:
-        """Delete a note for everybody who shares its space. The hub keeps its versions.
+        """Delete a note for everybody who shares its space. The hub keeps its versions, for their authors and for you.
 
         This modifies the store, so it is not auto-approved."""
         return {"deleted": memory.deleted_fields(store(), id)}

@@ -22,7 +22,7 @@ from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
 from anamnesis.notes.acceptance import ACCEPTED, OWN, WITHDRAWN, decision_about
 from anamnesis.notes.foreign import SOURCE, Origin, accepted_origin, awaiting, origin_by
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
-from anamnesis.notes.merge import conflict_of
+from anamnesis.notes.merge import conflict_of, copy_of
 from anamnesis.notes.project_names import is_among
 from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import PERSONAL, space_of, with_space
@@ -383,7 +383,7 @@ class HubStore:
         return self._change(held, note.id, note.version, replace(changed, updated_at=changed_at(note, changed)))
 
     def delete(self, memory_id: str, *, space: str | None = None) -> SharedNote:
-        """Delete a note; its versions stay."""
+        """Delete a note. Its versions stay, for who wrote them or deletes it."""
         note = self.get(memory_id, space=space)
         self._change(self.caller.space(note.space, "writer"), note.id, note.version, None)
         return note
@@ -392,6 +392,13 @@ class HubStore:
         """Store a whole text of a note on top of a version, as an editor sends it."""
         held = self.caller.space(space, "writer")
         return self._stored(held, id, base, text)
+
+    def keep_copy(self, space: str, note: Memory) -> SharedNote:
+        """Store the text of a note that another member took out of a space as a note of the caller's own."""
+        held = self.caller.space(self.caller.personal, "writer")
+        origin = self.origins([SharedNote.new(note, space)]).get(note.id)
+        copy = replace(copy_of(note, held.name, origin), id=_ids.next())
+        return self._change(held, copy.id, 0, copy)
 
     def _change(self, held: Held, id: str, base: int, note: Memory | None) -> SharedNote:
         return self._stored(held, id, base, None if note is None else render(note))

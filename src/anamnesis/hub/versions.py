@@ -7,10 +7,19 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from anamnesis.hub.database import Connection
-from anamnesis.hub.refusal import NotFound
-from anamnesis.hub.tenancy import Held
+from anamnesis.hub.database import Connection, one
+from anamnesis.hub.refusal import NotAllowed, NotFound
+from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.notes import Memory, parse
+
+# Whether the caller may read the text of a version `v`. Once somebody has taken the note out of the space, nobody reads
+# the texts of before, except who wrote them, or took it out.
+READABLE = """
+    (v.author = %(caller)s OR NOT EXISTS (
+        SELECT FROM anamnesis.versions later WHERE later.space = v.space AND later.id = v.id
+            AND later.version > v.version AND later.text IS NULL AND later.author <> %(caller)s
+    ))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +68,31 @@ def current_version(db: Connection, held: Held, id: str) -> Version:
     return found
 
 
-def past_version(db: Connection, held: Held, id: str, version: int) -> Version:
-    row = db.execute(
-        """
-        SELECT id, version, text, author, machine, at, erased FROM anamnesis.versions
+def past_version(db: Connection, caller: Caller, held: Held, id: str, version: int) -> Version:
+    query = f"""
+        SELECT id, version, text, author, machine, at, erased, {READABLE} AS readable FROM anamnesis.versions v
         WHERE space = %(space)s AND id = %(id)s AND version = %(version)s
-        """,
-        {"space": held.id, "id": id, "version": version},
-    ).fetchone()
+    """
+    row = one(db, query, {"space": held.id, "id": id, "version": version, "caller": caller.name})
     if row is None:
         raise NotFound(f"There is no version {version} of note {id!r} in {held.name!r}.")
+    if not row["readable"]:
+        raise NotAllowed(
+            f"The note {id!r} was taken out of {held.name!r} after version {version}.",
+            "Only who wrote a version, or took the note out, can read it then.",
+        )
     return Version.of(row)
 
 
-def list_versions(db: Connection, held: Held, id: str, limit: int = 1000) -> list[dict[str, Any]]:
-    """The versions of a note without their texts, the newest first."""
-    rows = db.execute(
-        """
-        SELECT version, author, machine, at, text IS NULL AS deleted, redacted, erased FROM anamnesis.versions
+def list_versions(db: Connection, caller: Caller, held: Held, id: str, limit: int = 1000) -> list[dict[str, Any]]:
+    """The versions of a note without their texts, the newest first; `closed` are those that the caller cannot read."""
+    query = f"""
+        SELECT version, author, machine, at, text IS NULL AS deleted, redacted, erased, NOT {READABLE} AS closed
+        FROM anamnesis.versions v
         WHERE space = %(space)s AND id = %(id)s ORDER BY version DESC LIMIT %(limit)s
-        """,
-        {"space": held.id, "id": id, "limit": limit},
-    ).fetchall()
+    """
+    values = {"space": held.id, "id": id, "limit": limit, "caller": caller.name}
+    rows = db.execute(query.encode(), values).fetchall()
     if not rows:
         raise NotFound(f"There is no note {id!r} in {held.name!r}.")
     return [{**row, "at": moment(row["at"])} for row in rows]
@@ -100,15 +112,13 @@ def authors_of(db: Connection, held: Held, ids: Sequence[str]) -> dict[str, list
     return {row["id"]: row["authors"] for row in rows}
 
 
-def version_texts(db: Connection, held: Held, id: str, limit: int) -> dict[int, str | None]:
-    """The texts of the last versions of a note, by version."""
-    rows = db.execute(
-        """
-        SELECT version, text FROM anamnesis.versions
+def version_texts(db: Connection, caller: Caller, held: Held, id: str, limit: int) -> dict[int, str | None]:
+    """The texts of the last versions of a note, by version; None if it was deleted or the caller cannot read it."""
+    query = f"""
+        SELECT version, CASE WHEN {READABLE} THEN text END AS text FROM anamnesis.versions v
         WHERE space = %(space)s AND id = %(id)s ORDER BY version DESC LIMIT %(limit)s
-        """,
-        {"space": held.id, "id": id, "limit": limit},
-    )
+    """
+    rows = db.execute(query.encode(), {"space": held.id, "id": id, "limit": limit, "caller": caller.name})
     return {row["version"]: row["text"] for row in rows}
 
 

@@ -222,10 +222,17 @@ def _writing_tools(store: OpenStore, settings: Settings) -> list[Tool]:
         return as_gated(memory, admitted, given)
 
     def memory_delete(id: str) -> Message:
-        """Delete a note: its file goes to the trash, from where the user can restore it.
+        """Delete a note: its file goes to the trash, from where the user can restore it. A note of a team's space is
+        deleted for all members: space in the answer says so.
 
         This modifies the store, so it is not auto-approved."""
-        return {"deleted": deleted_fields(store(), id), "restore": f"anamnesis restore {id}"}
+        memory = store()
+        deleted = {"deleted": deleted_fields(memory, id), "restore": f"anamnesis restore {id}"}
+        if not memory.has_shared:
+            return deleted
+        from anamnesis.exchange.standing import departures  # only a member of a team has such notes
+
+        return {**deleted, "space": said[0]} if (said := departures(memory.root, [id], deletes=True)) else deleted
 
     written, changed = note_schemas()
     return [

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anamnesis.notes.foreign import Origin, as_foreign
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import render
 from anamnesis.notes.marks import LINKS, mark_values, with_marks
@@ -179,3 +180,16 @@ def set_aside(memory: Memory) -> Memory:
         engram={name: value for name, value in own.engram.items() if name not in _IDENTITY},
         extra={**own.extra, "tags": f"{own.extra.get('tags', '')}{_LINK}: {memory.id}\n"},
     )
+
+
+def copy_of(note: Memory, space: str, origin: Origin | None = None) -> Memory:
+    """The text of a note of a space as a note of the user's own; the id is the same on every machine.
+
+    What another member wrote, and the user has not accepted, is marked as foreign: no machine has to know its author.
+    """
+    own = replace(
+        with_space(without_conflict_tag(note), space),
+        id=derived_id(note.updated_at, f"copy:{render(note)}"),
+        engram={name: value for name, value in note.engram.items() if name not in _IDENTITY},
+    )
+    return as_foreign(own, origin.source) if space and origin and origin.is_unreviewed else own

@@ -40,22 +40,25 @@ def settle(
             return None
         if first.scope == SCOPES[1] and other.scope == SCOPES[0]:
             standing, second, first, other = second, standing, other, first
-        return _discard(store, second, other, says_the_same(first, other) or is_included(other, standing.path))
+        is_needless = says_the_same(first, other) or is_included(other, standing.path)
+        return _discard(store, second, other, None if is_needless else set_aside(other))
 
 
-def step_aside(store: MemoryStore, file: NoteFile, *, is_included: bool) -> Memory | None:
-    """Make room for another text of a note; unless that includes this one, it gets an id of its own, and is returned.
+def step_aside(store: MemoryStore, file: NoteFile, aside: Memory | None) -> bool:
+    """Make room for another text of a note, whose text here is kept as the note `aside`, if that is given.
 
-    A file that has changed since it was read stays.
+    A file that has changed since it was read stays: then this returns False.
     """
     with store._catalogue.alone():
         now = store._files.read(file.path)
-        return _discard(store, now, now.memory, is_included) if now and now.memory and now.hash == file.hash else None
+        if not now or not now.memory or now.hash != file.hash:
+            return False
+        _discard(store, now, now.memory, aside)
+        return True
 
 
-def _discard(store: MemoryStore, file: NoteFile, note: Memory, is_included: bool) -> Memory | None:
-    """Move a file to the trash; first, give its text an id of its own unless another one includes it."""
-    aside = None if is_included else set_aside(note)
+def _discard(store: MemoryStore, file: NoteFile, note: Memory, aside: Memory | None) -> Memory | None:
+    """Move a file to the trash; first, keep its text as the note `aside`, if that is given."""
     if aside:
         if store.has_shared and (shared := store.shared.of([note.id])):
             store.shared.record([shared[note.id]._replace(note=aside.id)])

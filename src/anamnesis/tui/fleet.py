@@ -102,8 +102,8 @@ class Section(Listing):
             if done.hub and done.hub.has_news:
                 from anamnesis.exchange.login import mark_told  # imports TLS and HTTP, which a login alone needs
 
-                mark_told(settings.home)
-            details = [done.git.detail, *([done.hub.detail] if done.hub else []), *done.decided]
+                mark_told(settings.home, done.hub.news)
+            details = [done.git.detail, *([done.hub.detail, *done.hub.news] if done.hub else []), *done.decided]
             return "; ".join(dict.fromkeys(filter(None, details))) or "Synced."
 
         self.change(work, self._synced)

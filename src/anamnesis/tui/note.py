@@ -14,6 +14,7 @@ from textual.widgets import OptionList
 
 from anamnesis.age import age
 from anamnesis.editing import Change, apply_change, with_tags, without_tags
+from anamnesis.exchange.standing import departures
 from anamnesis.notes import PINNED, Memory
 from anamnesis.notes.foreign import with_origin
 from anamnesis.notes.links import named
@@ -165,7 +166,8 @@ class NotePage(TuiPage):
             self.change(lambda vault: vault.delete(self.note_id), self._deleted)
 
     def _deleted(self, note: Memory) -> None:
-        self.announce(f"Deleted. To restore it: anamnesis restore {note.id}")
+        said = departures(self.program.settings.home, [note.id], deletes=True)
+        self.announce(" ".join([f"Deleted. To restore it: anamnesis restore {note.id}", *said]))
         self.action_back()
         self.program.reload()
 

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from anamnesis.engram import gojson
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 
     Used = Callable[[Kind, Iterable[int]], object]
 
-# Names the kinds of secrets that were removed from a request before it was stored, as the key `redacted` of the answer
-# does. Engram's clients ignore both.
+# Names the kinds of secrets that were removed from a request before it was stored.
 REDACTED = "X-Anamnesis-Redacted"
 # Says how the results of a search were found if nothing has all of the words.
 RECALLED = "X-Anamnesis-Recall"
@@ -197,15 +195,9 @@ def _answered(call: Answer, given: EngramRequest, db: sqlite3.Connection) -> Res
 
 
 def _with_kinds(given: EngramRequest, response: Response) -> Response:
-    """The answer with a header and a key that name the redacted kinds; without any, the body is as in Engram."""
+    """The answer with a header that names the redacted kinds; the body stays as in Engram."""
     kinds = given.cleaning.kinds
-    if not kinds:
-        return response
-    response = replace(response, headers=(*response.headers, (REDACTED, ", ".join(kinds))))
-    if response.status >= HTTPStatus.BAD_REQUEST or not response.body.endswith(b"}\n"):
-        return response
-    named = b'"redacted":' + gojson.dumps(kinds)
-    return replace(response, body=response.body[:-2] + b"," + named + b"}\n")
+    return replace(response, headers=(*response.headers, (REDACTED, ", ".join(kinds)))) if kinds else response
 
 
 def parse_query(query: str) -> Mapping[str, str]:

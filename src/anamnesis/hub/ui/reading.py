@@ -15,7 +15,7 @@ from anamnesis.hub.routes import number_in
 from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
-from anamnesis.notes import as_dict
+from anamnesis.notes import as_dict, parse
 from anamnesis.notes.acceptance import text_of
 from anamnesis.notes.foreign import shown_origin
 from anamnesis.web.ui.action import FormInput
@@ -98,8 +98,8 @@ def history(visit: Visit) -> Data:
     """The last versions, each with what it changed."""
     held = visit.caller.space(visit.query.get("space", ""))
     id = visit.path["id"]
-    texts = versions.version_texts(visit.db, held, id, _MOST_VERSIONS + 1)
-    listed = versions.list_versions(visit.db, held, id, _MOST_VERSIONS)
+    texts = versions.version_texts(visit.db, visit.caller, held, id, _MOST_VERSIONS + 1)
+    listed = versions.list_versions(visit.db, visit.caller, held, id, _MOST_VERSIONS)
     older = dict(pairwise(texts))
     for each in listed:
         before = texts[older[each["version"]]] if each["version"] in older else None
@@ -156,22 +156,31 @@ def decide(visit: Visit, given: FormInput) -> Next:
 
 
 def delete(visit: Visit, given: FormInput) -> Next:
-    """Delete a note for everybody who shares its space; its versions stay."""
+    """Delete a note for everybody who shares its space. Who wrote its versions, or deletes it, can still read them."""
     note = visit.store.delete(given.path["id"], space=given.text("space") or None)
-    return Next("notes", f"Deleted “{note.title}”; its versions stay.")
+    whose = "" if note.space == visit.caller.personal else f" for everybody in {note.space}"
+    return Next(
+        f"notes/{note.id}/history?space={note.space}", f"Deleted “{note.title}”{whose}. Its versions stay here."
+    )
 
 
 def restore(visit: Visit, given: FormInput) -> Next:
-    """Write an earlier version again, on top of the last one."""
+    """Write an earlier version again. If another member took the note out of the space, it is a note of one's own."""
     held = visit.caller.space(given.text("space"), "writer")
     number = number_in(given.text("version"))
     if number is None:
         raise Refusal(f"{given.text('version')[:40]!r} is not a version.")
     id = given.path["id"]
-    old = versions.past_version(visit.db, held, id, number)
+    old = versions.past_version(visit.db, visit.caller, held, id, number)
     if old.text is None:
         raise Refusal("This version has no text.")
-    visit.store.put_text(held.name, id, versions.current_version(visit.db, held, id).version, old.text)
+    last = versions.current_version(visit.db, held, id)
+    if last.text is None and last.author != visit.caller.name and held.name != visit.caller.personal:
+        own = visit.store.keep_copy(held.name, parse(old.text))
+        taker = last.author or "An administrator"
+        told = f"{taker} took the note out of {held.name}: version {number} is a note of your own."
+        return Next(f"notes/{own.id}?space={own.space}", told)
+    visit.store.put_text(held.name, id, last.version, old.text)
     return Next(f"notes/{id}?space={held.name}", f"Version {number} is restored.")
 
 

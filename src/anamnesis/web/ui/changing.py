@@ -9,9 +9,10 @@ from dataclasses import replace
 from anamnesis import editing, review
 from anamnesis.dream import reviewing
 from anamnesis.errors import InvalidArgument, NoteNotFound
+from anamnesis.exchange.standing import departures
 from anamnesis.history import restoring
 from anamnesis.history.diffs import beside, text_of
-from anamnesis.notes import PINNED, Memory, check_id, parse, render
+from anamnesis.notes import PINNED, SCOPES, Memory, check_id, parse, render
 from anamnesis.notes.authorship import as_edited
 from anamnesis.notes.cleaning import redacted_kinds, warning
 from anamnesis.notes.line_merge import MINE, THEIRS, has_marks
@@ -165,11 +166,11 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
     what = form.text("what")
     notes = [find_note(store, id) for id in ids]  # before the first is changed
     if what == "delete":
-        lost = _lost(store, ids)
         for id in ids:
             site.vault.delete(id)
-        said = f"{counted(len(notes), 'note is', 'notes are')} in the trash: {_titles(notes)}.{lost}"
-        return NextPage(back, said, f"trash {' '.join(ids)}")
+        said = f"{counted(len(notes), 'note is', 'notes are')} in the trash: {_titles(notes)}."
+        lost = departures(store.root, ids, deletes=True)
+        return NextPage(back, " ".join([said, *lost]), f"trash {' '.join(ids)}")
     change = _change_of(what, form.text("value").strip())
     pairs = [(note, replace(note, **change(note))) for note in notes]
     edits = what not in ("pin", "unpin")  # pinning does not make the note the user's own
@@ -180,14 +181,9 @@ def _change_many(site: Site, form: FormInput) -> NextPage:
         return NextPage(back, "Nothing had to change.")
     made = changeset.apply(store, after, kind=_KIND, reason=f"{what.capitalize()} by a person.")
     elsewhere = _ELSEWHERE[form.text("value").strip()] if what == "scope" else ""
+    local = [note.id for note in after if note.scope == SCOPES[1]]
     said = f"{counted(len(after), 'note is', 'notes are')} changed: {_titles(after)}.{elsewhere}"
-    return NextPage(back, said, made.id)
-
-
-def _lost(store: MemoryStore, ids: Sequence[str]) -> str:
-    """Who else loses notes that are deleted here."""
-    spaces = sorted({each.space for each in store.shared.of(ids).values()}) if store.has_shared else []
-    return f" The next sync deletes what is of {listed(spaces)} for all members." if spaces else ""
+    return NextPage(back, " ".join([said, *departures(store.root, local)]), made.id)
 
 
 def _titles(notes: Sequence[Memory]) -> str:
