@@ -11,6 +11,7 @@ from tests.cli.command import Done
 from tests.hub.running import RunningHub, text_of
 from tests.hub.test_ui import Browser
 from tests.hub_client.conftest import People
+from tests.sync.machine import bare
 from tests.waiting import wait_until
 
 from anamnesis.hub import accounts
@@ -220,3 +221,25 @@ def test_a_note_that_the_database_refuses_waits_alone_with_the_reason(running: R
     assert "The hub's database cannot store it: new row for relation" in desk("space").out
     assert laptop("sync").code == 0
     assert laptop.titles() == ["One", "Three", "Two"]
+
+
+def test_an_edit_that_git_brings_back_stays_out_of_the_space(running: RunningHub, person: People) -> None:
+    """One machine of a user takes a note out of a space while another one, with which git connects it, edits it."""
+    you, mate = running.user("you", core="writer"), running.user("mate", core="writer")
+    desk, laptop, other = person("desk"), person("laptop"), person("other")
+    remote = bare(desk.folder / "remote.git")
+    for each, client in ((desk, you), (laptop, you), (other, mate)):
+        each.login(running, client.token)
+    for each in (desk, laptop):
+        assert each("config", "set", "remote", str(remote)).code == 0
+    note = desk.write("Plan", "first", "--space", "core")
+    for each in (desk, laptop, other):
+        assert each("sync").code == 0
+    assert desk("delete", note).code == 0
+    file = laptop.home / "memory" / "semantic" / f"{note}.md"
+    file.write_text(file.read_text() + "second\n")
+    for each in (desk, laptop, desk, other, laptop):
+        assert each("sync").code == 0
+    assert other.titles() == []
+    shown = laptop("show", note, "--json").json
+    assert shown["body"] == "first\nsecond" and "space" not in shown

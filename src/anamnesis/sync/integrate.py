@@ -16,6 +16,7 @@ from anamnesis.notes import Memory, check_readable, decode, named_ids, parse, re
 from anamnesis.notes.acceptance import read_decisions, written
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.merge import merge
+from anamnesis.notes.spaces import OWN, is_shared, space_of, with_space
 from anamnesis.store.files import ACCEPTED
 
 
@@ -115,9 +116,14 @@ def _put_all(result: Integration, files: Iterable[File | None]) -> None:
 
 
 def _merged(result: Integration, base: File | None, one: File | None, two: File | None) -> list[File | None]:
-    """Merge both sides' versions of a note. A change wins over a removal."""
-    if one is None or two is None or (one.path, one.data) == (two.path, two.data):
-        return [one or two]
+    """Merge both sides' versions of a note. A change wins over a removal, but brings no note back to a team."""
+    if one is None or two is None:
+        left = one or two
+        if left and left.memory and is_shared(space_of(left.memory)):
+            left = File(left.path, render(with_space(left.memory, OWN)).encode("utf-8"))
+        return [left]
+    if (one.path, one.data) == (two.path, two.data):
+        return [one]
     before = base.memory if base else None
     first, second = one.memory, two.memory
     if first and second and first.id == second.id:
