@@ -25,7 +25,6 @@ from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import Marks, Ranked, is_weak
-from anamnesis.store.spaces import spaces_of_project
 
 __all__ = [
     "SessionStart",
@@ -92,6 +91,7 @@ def session_start(
 ) -> SessionStart:
     """What a new session is told: notices, and the notes that fit into what these leave of the budget."""
     from anamnesis.notes.fence import ids_in
+    from anamnesis.store.spaces import spaces_of_project  # which the hook at a prompt does not need
 
     spaces = spaces_of_project(store, project)
     space = spaces[0] if len(spaces) == 1 else ""

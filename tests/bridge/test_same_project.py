@@ -15,7 +15,6 @@ from tests import forking
 from tests.engram_cli.program import Program
 
 from anamnesis.engram.projects import normalise
-from anamnesis.exchange.sending import target
 from anamnesis.exchange.state import Space
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import origin_by
@@ -107,8 +106,6 @@ def test_a_space_has_a_project_under_any_spelling_but_not_under_its_short_name()
     def note(project: str) -> Memory:
         return Memory("n1", "semantic", "title", "body", project)
 
-    assert target(note("github.com/acme/my_tool"), None, TEAM) == "team"
-    assert target(note("my_tool"), None, TEAM) == target(note("global"), None, TEAM) == "~"
     held = {
         project: (origin := origin_by(note(project), "bob", "team", TEAM["team"].projects)) and origin.is_held
         for project in ("github.com/ACME/my_tool", "my_tool", "global")

@@ -76,7 +76,11 @@ def test_a_hub_is_made_by_its_owner_and_served_by_a_login_with_no_right_of_its_o
         assert [each["id"] for each in you("/v1/search?q=lamp").json["notes"]] == ["N1"]
         assert you("/ui/notes").status == you("/readyz").status == 200
         backup = container(kubernetes(), "CronJob")["command"][-1].replace("/backups/", f"{tmp_path}/")
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        clock = tmp_path / "clock" / "date"
+        clock.parent.mkdir()
+        clock.write_text('#!/bin/sh\n[ "$1" = +%H ] && echo 03 || PATH=/usr/bin:/bin exec date "$@"\n')  # of a backup
+        clock.chmod(0o755)
+        path = f"{clock.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         variables = {**command.variables, "PATH": path}
         saved = subprocess.run(["sh", "-c", backup], env=variables, capture_output=True, text=True, check=True)
         assert saved.stdout.startswith("Saved 1 note in 2 versions in")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 from tests.hub.running import RunningHub, text_of
@@ -80,8 +81,12 @@ def test_many_writers_and_a_reader_that_follows_by_its_cursor(running: RunningHu
 def test_of_changes_on_the_same_version_one_is_accepted(running: RunningHub) -> None:
     clients = [running.user(f"user{number}", core="writer") for number in range(4)]
     clients[0].put("core", "N1", text_of("N1"))
+
+    def change(number: int) -> dict[str, Any]:
+        return clients[number].put("core", "N1", text_of("N1", f"By {number}."), base=1)
+
     with ThreadPoolExecutor() as pool:
-        results = [*pool.map(lambda each: each.put("core", "N1", text_of("N1", each.token), base=1), clients)]
+        results = [*pool.map(change, range(4))]
     (won,) = [each for each in results if "version" in each]
     assert won["version"] == 2
     assert [each["conflict"]["version"] for each in results if "conflict" in each] == [2, 2, 2]

@@ -76,16 +76,16 @@ def _as_dict(conflict: Conflict, compared: ConflictComparison) -> dict[str, Any]
 def _show(conflicts: list[tuple[Conflict, ConflictComparison]]) -> None:
     for each, compared in conflicts:
         note, other, title = each.note, each.other, (each.note or each.other).title
-        remark = compared.origin.brief if compared.origin else ""
+        remark = [compared.origin.brief] if compared.origin else []
         if on_terminal():
-            console().draw("[bold]{}[/]  {}  [yellow]{}[/]", each.id, title, remark)
+            console().draw(f"[bold]{{}}[/]  {{}}{'  [yellow]{}[/]' * len(remark)}", each.id, title, *remark)
             this = f"{compared.this or 'a machine'}, {age(note.updated_at)}" if note else "deleted"
             console().draw("[red]- this[/]   {}", this, style="dim")
             console().draw(
                 "[green]+ other[/]  {}, {}", compared.other or "a machine", age(other.updated_at), style="dim"
             )
         else:
-            print_lines([(each.id, other.id, title, compared.this, compared.other, *filter(None, [remark]))])
+            print_lines([(each.id, other.id, title, compared.this, compared.other, *remark)])
         draw_diff(compared.diff)
     if on_terminal() and conflicts:
         console().print("anamnesis conflicts ID --keep this|other|both", style="cyan")

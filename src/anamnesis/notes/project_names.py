@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import GLOBAL
 
-_REPEATED = re.compile("-{2,}|_{2,}")
+_REPEATED = lazy_pattern("-{2,}|_{2,}")
 
 
 # A filter compares all names of a hub, which may be thousands.
