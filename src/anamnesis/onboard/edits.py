@@ -29,7 +29,7 @@ from anamnesis.onboard.pieces import (
 # Whether a folder, "" for the default one, is that of another memory of this user.
 IsOther = Callable[[str], bool]
 # A plugin in JavaScript has the commands as JSON.
-_HOME_IN_CALL = re.compile(r'"--home=((?:[^"\\]|\\.)*)"')
+_HOME_IN_CALL = re.compile(r'"--home=((?:[^"\\]|\\(?!"--home=).)*+)"')
 _BEGIN = "<!-- anamnesis: begin -->"
 _END = "<!-- anamnesis: end -->"
 _LAUNCHER = "#!/bin/sh\n# anamnesis: "
