@@ -133,10 +133,15 @@ def _merged(base: Memory, mine: Memory, theirs: Memory) -> str:
     """What became of the changes of others, for the user; "" if there are none."""
     if all(getattr(base, name) == getattr(theirs, name) for name in (*_SINGLE, "body", "tags", "supersedes", "extra")):
         return ""
-    own = [name for name in _SINGLE if getattr(base, name) != getattr(theirs, name) != getattr(mine, name)]
-    own = [name for name in own if getattr(base, name) != getattr(mine, name)]
+    own = listed(chosen(base, mine, theirs))
     said = "The note has changed since you opened it: it has your changes and the others."
-    return f"{said} Of its {listed(own)}, it has yours; its history has the others." if own else said
+    return f"{said} Of its {own}, it has yours; its history has the others." if own else said
+
+
+def chosen(base: Memory, mine: Memory, theirs: Memory) -> list[str]:
+    """The fields that both sides changed, and of which a merge has those of `mine`."""
+    changed = [name for name in _SINGLE if getattr(base, name) not in (getattr(mine, name), getattr(theirs, name))]
+    return [name for name in changed if getattr(mine, name) != getattr(theirs, name)]
 
 
 def _is_undecided(before: Memory, after: Memory) -> bool:

@@ -179,6 +179,17 @@ API 키는 [[9f8a7b6c5d4e3f2a1b0c]]입니다
 # Policies, fields, code, documentation and talk about passwords.
 ALIKE = {
     "en": """
+Token usage: 12.5k/200k
+Context tokens: 128k/200k
+Token limit: 128k-context
+Token cost: $0.15/1M
+Token refresh fix: 8f3c2a1b
+Password reset fix is 8f3c2a1b
+password entropy is 80bits
+The password hash is argon2id!
+Use libsodium23 as password library
+We chose Argon2id13 as the password hash.
+We labelled PR-4821b as password work
 the password for the v2 API is hashed with argon2id
 Password managers: 1Password, Bitwarden
 the password of each user is stored as SHA-256

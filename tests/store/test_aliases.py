@@ -147,3 +147,9 @@ def test_every_question_means_the_same_projects(projects: list[str], asked: str)
         assert ids(store.list(project=asked)) == expected
         assert store.count(project=asked) == len(expected)
         assert ids(store.search("harbour", project=asked, k=99)) == expected
+
+
+def test_an_ambiguous_short_name_counts_the_spellings_of_one_key_once(store: MemoryStore) -> None:
+    store.put_all([note(1, "acme/My--App"), note(2, "acme/my-app"), note(3, "other/my-app")])
+    with pytest.raises(InvalidArgument, match="is the short name of 2 projects: acme/My--App and other/my-app"):
+        store.check_project("my-app")

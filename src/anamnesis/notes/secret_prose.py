@@ -52,11 +52,23 @@ _VERB = (
 )
 _SIGN = r"(?:[ \t]{0,2}\([^()\n]{1,40}\))?[\"'”“»*_`]{0,3}[ \t]{0,3}[:=：＝][ \t]{0,3}[*_]{0,3}[ \t]{0,3}"
 _OPEN = "[\"'`„“”«»「『]?[ \t]?"
+# Words after a name that still say whose it is, or what became of it. After others, as in "password policy: v2.1" and
+# "token usage: 128k", the value is that of another noun.
+_LINKS = (
+    "for|of|on|at|in|to|from|by|via|with|we|i|you|that|has|was|root|admin"
+    "|für|von|vom|des|der|zum|zur|im|am|bei|beim|auf|an|ist|wurde"
+    "|del?|du|do|das?|dos|della|dello|dei|di|per|para|por|pour|na|nos?|à|aux?|al|se|ha|fue|a|foi|(?:d|dell|all)['’]\\S{1,24}"
+    "|от|для|к|на|у|в|был"
+)
 # The end of an inflected name, and up to eight words between it and what joins it to its value: "for the database".
-_FILLER = rf"[^\W\d_{_EAST}]{{0,3}}(?:[ \t]{{1,3}}[^\s:=：.,;!?()\[\]\"`]{{1,24}}){{0,8}}?"
+_FILLER = rf"[^\W\d_{_EAST}]{{0,3}}(?:[ \t]{{1,3}}(?:{_LINKS})(?:[ \t]{{1,3}}[^\s:=：.,;!?()\[\]\"`]{{1,24}}){{0,8}}?)?"
 _JOINERS = (
     re.compile(rf"{_FILLER}(?:{_SIGN}|[ \t]{{1,3}}{_VERB}[ \t]{{1,3}}){_OPEN}"),
     re.compile(rf"{_FILLER}[ \t]{{1,3}}(?:to|auf|a|à|para|на)[ \t]{{1,3}}{_OPEN}"),
+)
+# What is given as the password: no "password hash" and "password-related".
+_ENDS = re.compile(
+    rf"[^\W\d_{_EAST}]{{0,3}}(?:[^\w\s-]|\s*\Z|\s*\n|[ \t]{{1,3}}(?:(?:{_LINKS}|and|und|y|et|e|и)\b|[^\w\s]))"
 )
 _SPACE = re.compile(rf"[^\W\d_{_EAST}]{{0,3}}[ \t]{{1,3}}{_OPEN}")
 # Scripts without spaces have particles.
@@ -74,6 +86,10 @@ _BEFORE = 96
 _NO_SECRET = re.compile(
     r"(?:1password|keepass|oauth|base|utf|python|http|ipv|iso|rfc|postgres|postgresql|mysql|db|bcrypt|pbkdf|node|vue"
     r"|web|totp|fido|srp|ntlmv|k8s|windows|ubuntu|debian|java|php|wpa|v)\d{0,5}(?:[.-]\d{1,4}){0,3}\Z"
+)
+# A number of tokens, their cost or their lifetime.
+_QUANTITY = re.compile(
+    r"[$€£~≈<>]{0,2}\d{1,6}(?:[.,_]\d{1,3}){0,3}[a-z%]{0,6}(?:[-/+–](?:\d[\d.,_]{0,7})?[a-z%]{0,6}){0,3}\Z"
 )
 
 
@@ -121,7 +137,11 @@ def _span(text: str, folded: str, at: int, name: str, done: int) -> tuple[int, i
         value = (_EASTERN_VALUE if is_eastern else _VALUE).match(text, start)
         if value and start >= done and _is_stated(secret := value[0].rstrip(_SENTENCE), kind):
             return start, start + len(secret)
-    if kind == _PASSWORD and (before := _before(folded, max(done, at - _BEFORE), at)):
+    if (
+        kind == _PASSWORD
+        and (is_eastern or _ENDS.match(folded, at + len(name)))
+        and (before := _before(folded, max(done, at - _BEFORE), at))
+    ):
         return before if _is_stated(text[slice(*before)], kind) else None
     return None
 
@@ -149,5 +169,7 @@ def _before(folded: str, start: int, at: int) -> tuple[int, int] | None:
 
 def _is_stated(value: str, kind: str) -> bool:
     if "[REDACTED" in value or _NO_SECRET.match(value.lower()):
+        return False
+    if kind == _KEY and _QUANTITY.match(value.lower()):
         return False
     return is_secret(value[:64], kind != _KEY, False)

@@ -65,8 +65,9 @@ def refuse_ambiguous(asked: str, projects: Iterable[str]) -> None:
     if "/" not in asked and len(known) > 1 and not names_of(asked, known):
         from anamnesis.plural import listed  # only for this error
 
+        several = one_each(known)  # a key may be there in several spellings
         raise InvalidArgument(
-            f"{asked!r} is the short name of {len(known)} projects: {listed(sorted(known))}.",
+            f"{asked!r} is the short name of {len(several)} projects: {listed(several)}.",
             "Give the full key of one.",
         )
 

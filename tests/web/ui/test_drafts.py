@@ -159,6 +159,18 @@ def test_a_text_is_there_again_after_leaving_its_page(
     assert TYPED not in body_of(daemon, filled["Retry policy"])
 
 
+def test_back_to_the_form_of_a_saved_new_note_does_not_offer_to_save_it_again(
+    daemon: Daemon, opened: Callable[[str], Page]
+) -> None:
+    page = opened(f"http://{daemon.host}:{daemon.port}/ui/notes/new")
+    page.fill("[name=title]", "Written once")
+    page.fill("[name=body]", TYPED)
+    page.click("button:has-text('Save')")
+    expect(page.locator("h1")).to_have_text("Written once")
+    page.go_back()
+    expect(page.locator("textarea")).to_have_value("")
+
+
 def test_back_to_a_form_shows_the_note_as_it_is(
     filled: dict[str, str], daemon: Daemon, opened: Callable[[str], Page]
 ) -> None:

@@ -64,6 +64,7 @@ def test_of_two_new_titles_the_form_shows_both_and_bodies_that_do_not_conflict_a
     typed = fields["base"].replace("Always squash", "Never force-push").replace("three", "THREE")
     answer = post(editing, "/ui/notes/rule/edit", **fields, text=typed)
     assert answer.status == 409
+    assert "changed its title: the text below has yours" in answer.text
     shown = html.unescape(answer.text)
     assert "title: Never force-push" in shown
     assert "title: Squash before a release" in shown

@@ -96,7 +96,15 @@ def _edit_missing(request: PageRequest, fault: str) -> Data:
 
 def _form(note_id: str, text: str, base: str, **also: object) -> Data:
     """The form that edits a note; `theirs` compares the typed text with the current note."""
-    blank: Data = {"title": note_id, "theirs": [], "marks": None, "is_gone": False, "preview": "", "fault": ""}
+    blank: Data = {
+        "title": note_id,
+        "theirs": [],
+        "marks": None,
+        "chosen": "",
+        "is_gone": False,
+        "preview": "",
+        "fault": "",
+    }
     return {**blank, "id": note_id, "text": text, "base": base, **also}
 
 
@@ -126,12 +134,13 @@ def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
         given = {name: getattr(typed, name) for name in ("title", "body", "tags")}
         return NextPage(f"notes/{note_id}", _saved(f"Saved. {done.merged}".strip(), given, done.note))
     mine, theirs = editing.parse_edited(note_id, text), parse(_as_sent(current))
-    merged = editing.merged_edit(parse(base), mine, theirs)
+    opened = parse(base)
+    merged = editing.merged_edit(opened, mine, theirs)
+    chosen = listed(editing.chosen(opened, mine, theirs))
     compared = beside(text_of(mine), text_of(theirs))
     marks = (MINE, THEIRS) if has_marks(merged.body) else None
-    return ShownPage(
-        "edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared, marks=marks), 409
-    )
+    again = _form(note_id, render(merged), current, title=merged.title, theirs=compared, marks=marks, chosen=chosen)
+    return ShownPage("edit.html", again, 409)
 
 
 def _save_as_new(site: Site, text: str) -> NextPage:
