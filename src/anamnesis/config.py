@@ -274,7 +274,9 @@ class Settings(NamedTuple):
     def refused(self) -> list[str]:
         """A sentence for a broken config.json, one for unknown keys, and one for each value that is not used."""
         fault = self.fault
-        broken = [f"{fault.message.rstrip('.')}, so defaults are used. {fault.hint}"] if fault else []
+        broken = (
+            [f"{fault.message.rstrip('.')}, so what it does not set has its default. {fault.hint}"] if fault else []
+        )
         unknown = [_unknown_sentence(self.unknown)] if self.unknown and not fault else []
         return (
             broken

@@ -99,7 +99,7 @@ def test_neither_does_engrams_server_nor_one_in_the_background(anamnesis: Comman
 @pytest.mark.parametrize("broken", [comma, type_of_the_token, folder])
 def test_other_commands_work_and_warn_in_one_line(anamnesis: Command, broken: Callable[[Path], str]) -> None:
     fault = broken(config(anamnesis)).rstrip(".")
-    warning = f"anamnesis: {fault}, so defaults are used. {REMEDIES.get(broken, CORRECT)}\n"
+    warning = f"anamnesis: {fault}, so what it does not set has its default. {REMEDIES.get(broken, CORRECT)}\n"
     for words in (["write", "Tide", "It turns at six."], ["list", "--json"], ["search", "tide"], ["status", "--json"]):
         done = anamnesis(*words)
         assert (done.code, done.err) == (0, warning)
@@ -124,7 +124,10 @@ def test_a_dream_of_the_daemon_does_not_fall_back_to_defaults(anamnesis: Command
 def test_a_hook_warns_and_does_not_fail_its_agent(anamnesis: Command) -> None:
     fault = comma(config(anamnesis)).rstrip(".")
     done = anamnesis("inject", stdin="{}")
-    assert (done.code, done.err) == (0, f"anamnesis inject: {fault}, so defaults are used. Correct or remove it.\n")
+    assert (done.code, done.err) == (
+        0,
+        f"anamnesis inject: {fault}, so what it does not set has its default. Correct or remove it.\n",
+    )
 
 
 def test_an_mcp_server_warns_on_stderr_and_refuses_only_to_sync(tmp_path: Path) -> None:
@@ -203,7 +206,7 @@ def test_a_mistyped_token_starts_no_open_daemon(anamnesis: Command, key: str) ->
     assert (done.code, done.out) == (1, "")
     assert done.err == f"anamnesis: {fault}. Did you mean token? {CORRECT}\n"
     done = anamnesis("list")
-    assert done.code == 0 and done.err.startswith(f"anamnesis: {fault}, so defaults are used.")
+    assert done.code == 0 and done.err.startswith(f"anamnesis: {fault}, so what it does not set has its default.")
     assert anamnesis("config", "unset", key).code == anamnesis("config", "set", "token", TOKEN).code == 0
     with running(anamnesis.home) as daemon:
         assert daemon.ask("GET", "/search?q=tide").status == 401

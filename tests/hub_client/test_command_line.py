@@ -243,3 +243,4 @@ def test_an_edit_that_git_brings_back_stays_out_of_the_space(running: RunningHub
     assert other.titles() == []
     shown = laptop("show", note, "--json").json
     assert shown["body"] == "first\nsecond" and "space" not in shown
+    assert note in laptop("review").out and "changed on another" in laptop("show", note).err

@@ -22,6 +22,7 @@ I set the root password to [[sn0wfall!]] yesterday
 """,
     "de": """
 Passwort: [[Sommer2024!]]
+Das Passwort heißt [[Sommer2024!]]
 Kennwort lautet [[abc123xyz]]
 Das Passwort für die Staging-Datenbank ist [[Hund3futter]].
 Das Passwort von root lautet [[kR7tq2Lm]], bitte nicht weitergeben

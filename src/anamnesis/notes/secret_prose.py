@@ -47,7 +47,7 @@ _EASTERN_LETTER = re.compile("[\u0400-\u04ff\u3040-\ud7af]")
 _WHOLE = ("clave", "senha", "mdp")
 _EAST = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _VERB = (
-    "(?:is|was|are|lautet|lauten|ist|war|sind|es|era|fue|est|était|sont|é|eram?|è|sono|это|был|будет|[—–-])"
+    "(?:is|was|are|lautet|lauten|heißt|heisst|ist|war|sind|es|era|fue|est|était|sont|é|eram?|è|sono|это|был|будет|[—–-])"
     "(?:[ \t]{1,3}(?:now|still|jetzt|nun|noch|ahora|maintenant|agora|ora|adesso|теперь))?"
 )
 _SIGN = r"(?:[ \t]{0,2}\([^()\n]{1,40}\))?[\"'”“»*_`]{0,3}[ \t]{0,3}[:=：＝][ \t]{0,3}[*_]{0,3}[ \t]{0,3}"

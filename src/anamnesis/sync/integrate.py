@@ -15,9 +15,12 @@ from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory, check_readable, decode, named_ids, parse, render
 from anamnesis.notes.acceptance import read_decisions, written
 from anamnesis.notes.line_merge import merge_lines
+from anamnesis.notes.marks import HELD, marks_of, with_mark
 from anamnesis.notes.merge import merge
 from anamnesis.notes.spaces import OWN, is_shared, space_of, with_space
 from anamnesis.store.files import ACCEPTED
+
+_TAKEN_OUT = "It was taken out of a team's space on one machine and changed on another."
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +122,10 @@ def _merged(result: Integration, base: File | None, one: File | None, two: File 
     """Merge both sides' versions of a note. A change wins over a removal, but brings no note back to a team."""
     if one is None or two is None:
         left = one or two
-        if left and left.memory and is_shared(space_of(left.memory)):
-            left = File(left.path, render(with_space(left.memory, OWN)).encode("utf-8"))
+        if left and (note := left.memory) and is_shared(space_of(note)):
+            # It may be another member's, which only an exchange knows: no session is told it unseen.
+            note = with_mark(with_space(note, OWN), HELD, marks_of(note).get(HELD) or _TAKEN_OUT)
+            left = File(left.path, render(note).encode("utf-8"))
         return [left]
     if (one.path, one.data) == (two.path, two.data):
         return [one]
