@@ -113,6 +113,7 @@ def _keep_apart(home: Path, former: Account, account: Account) -> int:
         portable = {note.id for note in store.list(scope="portable")}
         state = HubState(database, former)
         state.keep(portable | {each.id for each in store.trashed()})
+        store.shared.doubt_all()  # until the first exchange has asked the hub
         store.shared.record(Shared(note, former.personal, former.user) for note in state.own())
         store.shared.forget_space(account.personal)
         store.shared.save_projects({})  # which place notes from the first exchange on
