@@ -544,7 +544,7 @@ class Place(NamedTuple):
 def places_at_hub(root: Path, notes: Iterable[str]) -> list[Place]:
     """The hubs and spaces known to have notes, or to keep versions of deleted ones."""
     query = (
-        "SELECT note, url, space FROM agreed JOIN accounts ON number = account"
+        "SELECT DISTINCT note, url, space FROM agreed JOIN accounts ON number = account"
         " WHERE version > 0 AND note IN (SELECT value FROM json_each(:notes)) ORDER BY note, url, space"
     )
     given = {"notes": json.dumps([*notes])}
