@@ -216,6 +216,34 @@ def test_the_first_choice_about_a_conflict_stands_and_the_later_member_is_told(
         assert choice[later][note] in [each.note.body for each in mate.store.kept.versions(note)]
 
 
+def test_a_copy_that_was_kept_on_one_machine_first_is_foreign_on_all(team: Team, machine: Machines) -> None:
+    note = team.share("Unread.")
+    team.mate.store.move(note, "machine-local")
+    team.mate.sync()
+    (copy,) = (each.id for each in team.mate.store.list() if each.id != note)
+    team.mate.store.move(copy, "portable")
+    laptop = machine("three", "mate")
+    team.mate.sync(), laptop.sync()
+    origins = laptop.store.origins(laptop.store.list())
+    assert laptop.bodies() == {note: "Unread.", copy: "Unread."}
+    assert origins[note].is_unreviewed and origins[copy].is_unreviewed
+
+
+def test_who_reads_a_note_is_told_of_a_resolved_conflict_and_not_that_the_note_is_out(
+    team: Team, machine: Machines
+) -> None:
+    late = machine("three", "late")
+    note, other = conflict(team)
+    late.sync()
+    choose(team.you, "this")
+    team.you.sync(), late.sync()
+    assert note in late.bodies() and other not in late.bodies()
+    assert late.standing().news == (
+        "you resolved the conflict about “Plan” in the space core, and the note with the other version is in your"
+        f" trash; `anamnesis restore {other}` makes it a note of your own.",
+    )
+
+
 def test_a_choice_for_both_after_the_first_keeps_the_other_as_a_note_of_its_own(team: Team) -> None:
     you, mate, _ = team
     note, other = conflict(team)

@@ -348,6 +348,31 @@ def test_a_backup_is_verified_and_restored_into_a_new_database(
         assert hub.user("newcomer", new="owner")("/v1/me").status == 200  # numbers go on after the restored ones
 
 
+def test_a_restore_names_the_roles_that_it_lost_and_not_as_ended(
+    run: Run, hub_url: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    file, log, new = tmp_path / "hub.zip", tmp_path / "log.json", postgres.url(postgres.new_database())
+    for words in (
+        ["space", "add", "core", "--member", "low:writer", "--member", "high:reader", "--member", "both:writer"],
+        ["backup", str(file)],
+        ["space", "member", "core", "low:reader", "high:writer", "both:reader", "added:writer"],
+        ["space", "member", "core", "both:writer"],
+    ):
+        assert run(*words).exit_code == 0
+    log.write_text(run("audit", "--no-notes", "--json", "-n", "1000").stdout)
+    restored = said(run("restore", str(file), "--log", str(log), "--json", "--database", new))
+    names = {
+        kind: [(each["target"], each["facts"]["role"]) for each in restored[kind] if each["action"] == "space member"]
+        for kind in ("repeated", "undone")
+    }
+    assert names["repeated"] == [("low", "reader"), ("both", "reader")]
+    assert names["undone"] == [("high", "writer"), ("added", "writer"), ("both", "writer")]
+    (core,) = (
+        each for each in said(run("space", "list", "--json", "--database", new))["spaces"] if each["name"] == "core"
+    )
+    assert core["members"] == ["both:reader", "high:reader", "low:reader"]
+
+
 def test_a_backup_of_an_earlier_step_is_restored_and_one_that_lacks_a_table_of_its_step_is_refused(
     run: Run, postgres: Postgres, tmp_path: Path
 ) -> None:

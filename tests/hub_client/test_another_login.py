@@ -120,6 +120,47 @@ def test_what_one_user_accepted_is_not_accepted_for_the_other(shared: RunningHub
     assert desk("review", "--json").json == []
 
 
+def test_what_one_user_deletes_is_not_deleted_as_the_other(shared: RunningHub, desk: Person) -> None:
+    amy, bea = shared.user("amy", trio="writer"), shared.user("bea", trio="reader")
+    _log_in(desk, shared, amy)
+    diary = desk.write("Diary", "amy's diary")
+    plan = desk.write("Plan", "amy's plan", "--space", "trio")
+    own = desk.write("Own", "amy deletes this")
+    assert desk("sync").code == 0
+    assert desk("delete", own).code == 0
+    _log_in(desk, shared, bea, "--keep-apart")
+    assert desk("sync").code == 0
+    assert desk("delete", diary, plan).code == 0
+    desk("sync")
+    _log_in(desk, shared, amy, "--keep-apart")
+    _log_in(desk, shared, bea, "--keep-apart")
+    assert desk("restore", diary).code == 0
+    desk("sync")
+    assert "amy's diary" not in _texts(bea)
+    assert desk("delete", diary).code == 0
+    _log_in(desk, shared, amy, "--keep-apart")
+    assert desk("sync").code == desk("sync").code == 0
+    assert "amy's diary" in _texts(amy) and "amy's plan" in _texts(amy)
+    assert "amy deletes this" not in _texts(amy)
+    assert desk.titles() == ["Diary", "Plan"]
+
+
+def test_each_user_of_a_home_has_their_own_notes_of_a_shared_space_as_their_own(
+    shared: RunningHub, desk: Person
+) -> None:
+    ivy, jan = shared.user("ivy", pair="writer"), shared.user("jan", pair="writer")
+    _log_in(desk, shared, ivy)
+    desk.write("By ivy", "one", "--space", "pair")
+    jan.put("pair", "BYJAN", text_of("BYJAN", "two", "By jan"))
+    for client, other in ((ivy, "jan"), (jan, "ivy"), (ivy, "jan")):
+        _log_in(desk, shared, client, "--keep-apart")
+        assert desk("sync").code == 0
+        listed = {each["title"]: each.get("origin") for each in desk("list", "--json").json}
+        assert listed.pop(f"By {other}") == f"{other} in the space pair"
+        assert [*listed.values()] == [None], "the user's own note is no foreign one"
+    assert [each["id"] for each in desk("review", "--json").json] == ["BYJAN"]
+
+
 def test_a_note_with_the_id_of_a_note_of_the_other_user_changes_neither(shared: RunningHub, desk: Person) -> None:
     uma, val, wes = shared.user("uma"), shared.user("val", crew="writer"), shared.user("wes", crew="writer")
     _log_in(desk, shared, uma)

@@ -210,3 +210,25 @@ def test_the_hubs_own_tools_say_who_reads_a_note(running: RunningHub, person: Pe
     other = person("other")
     other.login(running, mate.token)
     assert titles(other) == ["First", "Second"]
+
+
+def test_a_project_of_two_spaces_is_told_as_the_users_own_and_its_notes_are_counted_once(
+    running: RunningHub, person: People
+) -> None:
+    desk = person("desk")
+    desk.login(running, running.user("you", core="writer", zed="writer").token)
+    note = desk.write("Plan", "Fly.", "--project", FALCON)
+    sync(desk)
+    give(running)
+    give(running, "zed", "Acme/Falcon")
+    detail = desk("sync", "--json").json["hub"]["detail"]
+    assert "gets your new notes" not in detail
+    assert detail.count("belongs to the spaces core and zed, so your new notes of it stay your own") == 2
+    (waiting,) = desk("space", "--json").json["unshared"]
+    assert [each["id"] for each in waiting["notes"]] == [note]
+    for project in (FALCON, "Acme/Falcon"):
+        refused = desk("space", "share", project, "--yes")
+        assert "belongs to core and zed" in refused.err
+    assert desk("space", "share", "ACME/falcon", "--space", "zed", "--yes").out.startswith(
+        "To be shared with zed: 1 note"
+    )

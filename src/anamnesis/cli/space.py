@@ -14,6 +14,7 @@ from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, pr
 from anamnesis.cli.spaces import draw_unsent, hub_facts
 from anamnesis.editing import apply_change
 from anamnesis.errors import InvalidArgument
+from anamnesis.notes.project_names import is_among
 from anamnesis.notes.spaces import OWN, with_space
 from anamnesis.plural import counted, listed
 from anamnesis.store.spaces import Unshared, unshared
@@ -141,9 +142,9 @@ def keep(projects: tuple[str, ...], as_json: bool) -> None:
 def _decide(projects: tuple[str, ...], space: str | None, *, as_json: bool, yes: bool) -> None:
     """Give the notes that wait a line for the space, which is their project's if none is given."""
     with open_store() as store:
-        waiting = [each for each in unshared(store) if not projects or each.project in projects]
-        if missing := {*projects}.difference(each.project for each in waiting):
-            raise InvalidArgument(f"No note of {min(missing)} waits for your answer.", "`anamnesis space` lists them.")
+        waiting = [each for each in unshared(store) if not projects or is_among(each.project, projects)]
+        if missing := [each for each in projects if not is_among(each, (some.project for some in waiting))]:
+            raise InvalidArgument(f"No note of {missing[0]} waits for your answer.", "`anamnesis space` lists them.")
         chosen = [(each, _space(each, space)) for each in waiting]
         for each, to in chosen:
             if not yes:

@@ -22,10 +22,11 @@ from anamnesis.exchange.result import NOTHING, HubResult, report_hub, travelled
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import HubDatabase, HubState
 from anamnesis.log import log
+from anamnesis.notes.project_names import is_among
 from anamnesis.plural import counted, listed
 from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore
-from anamnesis.store.spaces import unshared
+from anamnesis.store.spaces import spaces_of_project, unshared
 from anamnesis.sync.backend import BOTH_KEPT, Announce
 from anamnesis.sync.failure import HUB, clear_failure, record_failure
 from anamnesis.sync.worktree import EXCHANGE_LOCK
@@ -106,7 +107,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, options:
         waiting = sum(bool(each.reason) for each in receiver.state.waiting())
         invitations = len(receiver.state.invitations())
         untold = [
-            *_of_projects(cycle),
+            *dict.fromkeys(_of_projects(cycle)),
             *(f"you are invited to the space {name}; see `anamnesis space`" for name in receiver.state.untold()),
         ]
         news = tuple(receiver.state.news())
@@ -134,13 +135,17 @@ def _of_projects(cycle: Cycle) -> Iterator[str]:
     """A sentence for each space that the user may write to and that has got projects."""
     told, store = cycle.receiver.state.spaces(), cycle.receiver.store
     for name, space in cycle.receiver.spaces.items():
-        if (
-            space.can_write
-            and not space.is_personal
-            and (new := sorted({*space.projects}.difference(told[name].projects)))
-        ):
+        if not space.can_write or space.is_personal:
+            continue
+        untold = sorted({*space.projects}.difference(told[name].projects))
+        got = {each: spaces_of_project(store, each) for each in untold}
+        for project, spaces in got.items():
+            if len(spaces) > 1:
+                own = "so your new notes of it stay your own"
+                yield f"the project {project} belongs to the spaces {listed(spaces)}, {own}; see `anamnesis space`"
+        if new := [each for each, spaces in got.items() if len(spaces) == 1]:
             what = f"{'project' if len(new) == 1 else 'projects'} {listed(new)}"
-            old = sum(len(each.notes) for each in unshared(store) if each.project in new)
+            old = sum(len(each.notes) for each in unshared(store) if is_among(each.project, new))
             stay = f", and {counted(old, 'earlier one stays', 'earlier ones stay')} your own" if old else ""
             yield f"the space {name}, which others read, gets your new notes of the {what}{stay}; see `anamnesis space`"
 

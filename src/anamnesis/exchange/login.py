@@ -14,11 +14,12 @@ from anamnesis.errors import InvalidArgument, LockHeld, StoreUnavailable
 from anamnesis.exchange.account import Account, Address, forget_account, parse_address, read_account, write_account
 from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
 from anamnesis.exchange.proxy import NO_PROXIES
-from anamnesis.exchange.state import HubDatabase, HubState, last_account
+from anamnesis.exchange.state import HubDatabase, HubState, Waiting, last_account
 from anamnesis.notes.spaces import check_space
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
 from anamnesis.store.shared_notes import Shared, SharedNotes
+from anamnesis.store.tombstones import is_purged
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
@@ -112,11 +113,15 @@ def _keep_apart(home: Path, former: Account, account: Account) -> int:
         store.refresh()
         portable = {note.id for note in store.list(scope="portable")}
         state = HubState(database, former)
+        here = {*store.hashes()}
+        state.queue(Waiting(each.note, each.space, "") for each in state.missing(here))
         state.keep(portable | {each.id for each in store.trashed()})
+        store.shared.doubt_all()  # until the first exchange has asked the hub
         store.shared.record(Shared(note, former.personal, former.user) for note in state.own())
         store.shared.forget_space(account.personal)
         store.shared.save_projects({})  # which place notes from the first exchange on
         own = HubState(database, account)
+        own.receive_again(each for each in own.missing(here) if not is_purged(home, each.note))
         own.mark("reached_at", utcnow())  # from here on it is the last login, also if it is never used
         store.accepted.change_user(*(home / f"accepted-{each.number}.txt" for each in (state, own)))
         return len(portable & own.elsewhere(portable).keys())

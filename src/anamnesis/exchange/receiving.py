@@ -672,13 +672,15 @@ def _redacted(note: Memory) -> str:
 
 def _removal(gone: Incoming, note: Memory, copy: Memory | None) -> str:
     """What to tell the user about a note that was taken out of a shared space."""
-    title = titled(note)
+    what = f"{gone.author or SOMEBODY} took {titled(note)} out of the space {gone.space}"
+    trashed = "it is in your trash"
+    if conflict_of(note):  # the note itself stays
+        what = f"{gone.author or SOMEBODY} resolved the conflict about {titled(note)} in the space {gone.space}"
+        trashed = "the note with the other version is in your trash"
     if gone.is_erased:
         what = f"The note {note.id} of the space {gone.space} was erased at the hub"
-    elif copy:
-        what = f"{gone.author or SOMEBODY} took {title} out of the space {gone.space}"
-    else:
-        what = f"{gone.author or SOMEBODY} took {title} out of the space {gone.space}, and it is in your trash"
+    elif not copy:
+        what = f"{what}, and {trashed}"
     back = "" if gone.is_erased else f"; `anamnesis restore {note.id}` makes it a note of your own"
     return f"{what}: your changed version is a note of your own, {copy.id}." if copy else f"{what}{back}."
 

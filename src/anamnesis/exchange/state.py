@@ -223,6 +223,24 @@ class HubState:
         query = "SELECT note FROM agreed WHERE account = :account AND is_here AND space = :space"
         return {note for (note,) in self._rows(query, space=self._account.personal)}
 
+    def missing(self, here: Collection[str]) -> list[Agreed]:
+        """The agreements about notes of the hub that have no file, and of which no deletion waits to be sent."""
+        known = {each.note for each in self.waiting()}
+        gone = [note for note in self.live_here() if note not in here and note not in known]
+        return [
+            row
+            for rows in self.agreed(gone).values()
+            for row in rows.values()
+            if row.is_here and row.is_live and row.version
+        ]
+
+    def receive_again(self, rows: Iterable[Agreed]) -> None:
+        """Receive notes again that another user of this home has deleted, instead of deleting them as this user."""
+        lost = [*rows]
+        # A note of the user's own space stays theirs; of a shared one, the trash would say that this user deleted it.
+        self.save(row._replace(is_here=row.space.startswith(PERSONAL), version=0) for row in lost)
+        self.queue(Waiting(row.note, row.space, "", missed=True) for row in lost)
+
     def save(self, agreed: Iterable[Agreed], cursors: Mapping[str, int] | None = None) -> None:
         """Save agreements, and the cursors up to which they are complete."""
 
@@ -544,7 +562,7 @@ class Place(NamedTuple):
 def places_at_hub(root: Path, notes: Iterable[str]) -> list[Place]:
     """The hubs and spaces known to have notes, or to keep versions of deleted ones."""
     query = (
-        "SELECT note, url, space FROM agreed JOIN accounts ON number = account"
+        "SELECT DISTINCT note, url, space FROM agreed JOIN accounts ON number = account"
         " WHERE version > 0 AND note IN (SELECT value FROM json_each(:notes)) ORDER BY note, url, space"
     )
     given = {"notes": json.dumps([*notes])}

@@ -24,6 +24,8 @@ from anamnesis.hub.tenancy import ROLES, personal_space
 Entry = Mapping[str, Any]
 _COMMAND = "anamnesis hub audit --no-notes --json -n 100000"
 _NO_CHANGE = ("hub backup", "export")
+# The action that gives a member a role, which may be a lower one.
+_GIVEN = "space member"
 _NEEDED = ("id", "at", "actor", "action", "space", "target")
 
 
@@ -79,7 +81,17 @@ def _repeat(db: Connection, entry: Entry) -> bool:
     if ending:
         with suppress(NotFound, Refusal, ValueError):  # begun after the backup, so it is not there
             ending(db, entry)
-    return ending is not None
+    return ending is not None and (entry["action"] != _GIVEN or _has_role(db, entry))
+
+
+def _has_role(db: Connection, entry: Entry) -> bool:
+    """Whether a member has the role of an entry now: a role that gives more than the backup's is lost."""
+    query = """
+        SELECT m.role::text FROM anamnesis.members m JOIN anamnesis.users u ON u.id = m.member
+        JOIN anamnesis.spaces s ON s.id = m.space WHERE s.name = %(space)s AND u.name = %(name)s
+    """
+    found = one(db, query, {"space": entry["space"], "name": entry["target"]})
+    return found is not None and bool(found["role"] == entry["facts"].get("role"))
 
 
 def _revoke(db: Connection, entry: Entry) -> None:
@@ -132,7 +144,7 @@ _ENDINGS: Mapping[str, Callable[[Connection, Entry], None]] = {
     "token revoke": _revoke,
     "user leave": _leave,
     "space member removed": _remove_member,
-    "space member": _lower_role,
+    _GIVEN: _lower_role,
     "space project removed": _take_project,
     "note erase": _erase_note,
     "space erase": _erase_space,

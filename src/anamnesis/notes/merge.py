@@ -192,4 +192,4 @@ def copy_of(note: Memory, space: str, origin: Origin | None = None) -> Memory:
         id=derived_id(note.updated_at, f"copy:{render(note)}"),
         engram={name: value for name, value in note.engram.items() if name not in _IDENTITY},
     )
-    return as_foreign(own, origin.source) if space and origin and origin.is_unreviewed else own
+    return as_foreign(own, origin.source) if origin and origin.is_unreviewed else own

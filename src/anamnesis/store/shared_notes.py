@@ -94,6 +94,12 @@ class SharedNotes(MachineDatabase):
             query = f"UPDATE shared SET author = '{UNKNOWN}' WHERE note = ? AND author = ''"
             self._execute(query, [(note,) for note in notes])
 
+    def doubt_all(self) -> None:
+        """Record that the authors of all notes of shared spaces are unknown: to another user of this home, other ones
+        are the user's own."""
+        if self.path.exists():
+            self.change(lambda db: db.execute(f"UPDATE shared SET author = '{UNKNOWN}' WHERE space NOT LIKE '~%'"))
+
     def forget_own(self, notes: Iterable[str]) -> None:
         """Forget notes that left their shared space, except those written by another member."""
         if self.path.exists():

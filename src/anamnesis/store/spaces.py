@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.notes import Memory
-from anamnesis.notes.project_names import is_among
+from anamnesis.notes.project_names import comparable, is_among
 from anamnesis.notes.record import GLOBAL
 from anamnesis.notes.spaces import is_shared, space_of, with_space
 
@@ -106,9 +106,9 @@ def unshared(store: MemoryStore) -> list[Unshared]:
     """
     if not store.has_shared:
         return []
-    projects = {project for some in store.shared.projects().values() for project in some}
+    given = sorted(project for some in store.shared.projects().values() for project in some)
     found = []
-    for project in sorted(projects):
+    for project in {comparable(each): each for each in given}.values():
         spaces = spaces_of_project(store, project)
         ids = store.ids_of(project) if spaces else []
         shared = store.shared.of(ids)
