@@ -265,3 +265,23 @@ def test_an_edit_after_the_later_choice_is_merged_with_the_first(team: Team) -> 
     mate.store.update(note, body="Something else.")
     you.sync(), mate.sync(), you.sync()
     assert you.bodies() == mate.bodies() == {note: "Something else."}
+
+
+@pytest.mark.parametrize("how", ["moved", "kept"])
+def test_what_a_removed_member_takes_over_is_marked_as_the_others(team: Team, machine: Machines, how: str) -> None:
+    you, mate, core = team
+    note = team.share()
+    del core.members["mate"]
+    mate.sync()
+    TAKING[how](mate, note)
+    mate.sync(), mate.sync()
+    (copy,) = mate.notes()
+    assert (copy.id != note, copy.body) == (True, "Shared.")
+    origin = mate.store.origins([copy])[copy.id]
+    assert origin.source == "you in the space core" and origin.is_unreviewed
+    assert you.bodies() == {note: "Shared."}
+    assert mate.reasons() == []
+    if how == "moved":
+        other = machine("three", "mate")
+        other.sync()
+        assert [each.is_unreviewed for each in other.store.origins(other.notes()).values()] == [True]

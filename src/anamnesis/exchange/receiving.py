@@ -422,6 +422,16 @@ class Receiver:
         copy = self.copy(local.memory, space, self.personal) if local.memory else None
         return copy if step_aside(self.store, local.file, copy) else None
 
+    def take_over(self, local: Local, home: Agreed, target: str) -> bool:
+        """Give the user a copy of another member's note instead of the note, whose space the user has left."""
+        known = self.store.shared.of([home.note]).get(home.note)
+        if not local.memory or not known or not known.author:
+            return False
+        is_done = step_aside(self.store, local.file, self.copy(local.memory, home.space, target))
+        if is_done:
+            self.state.save([home._replace(is_here=False)])
+        return is_done
+
     def leave(self, local: Local, home: Agreed, target: str) -> Memory | None:
         """Give the user a copy of another member's note instead of the note, which is received again."""
         found = self.client.note(home.space, home.note)

@@ -109,11 +109,13 @@ class Sender:
         """
         receiver, note = self.receiver, here.memory
         space = receiver.spaces.get(home.space) if home and home.is_live else None
-        if home is None or note is None or space is None or space.is_personal or not space.role:
+        if home is None or note is None or space is None or space.is_personal:
             return False
         named = target(note, home, receiver.spaces) if here.is_portable else ""
         if named == home.space or (named and self._write_fault(named)):
             return False
+        if not space.role:  # the user was removed: the hub says nothing about it any more
+            return receiver.take_over(here, home, named)
         if not (owner := receiver.owner(home.space, home.note)) or not (copy := receiver.leave(here, home, named)):
             return False
         where = f"in {named}" if named else "on this machine"

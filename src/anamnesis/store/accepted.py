@@ -30,6 +30,7 @@ class Accepted:
     """The decisions of a home. `alone` holds the store's lock."""
 
     def __init__(self, root: Path, alone: Callable[[], AbstractContextManager[None]]) -> None:
+        self._root = root
         self._paths = {scope: root / tree / ACCEPTED for scope, tree in TREES.items()}
         self._alone = alone
         self._seen: Seen | None = None
@@ -71,8 +72,7 @@ class Accepted:
         with self._alone():
             known, own = self._in("portable"), read_decisions(_text(user))
             if known:
-                with telling("write", former):
-                    write_atomically(former, written(known).encode("utf-8"), mode=0o600)
+                _save(former, known)
             if known or own:
                 self._write("portable", own)
 
@@ -83,15 +83,13 @@ class Accepted:
     def forget(self, notes: Collection[str]) -> None:
         """Remove the lines of purged notes."""
         with self._alone():
-            for scope in TREES:
-                known = self._in(scope)
+            for path in (*self._paths.values(), *self._root.glob("accepted-*.txt")):  # also of other logins
+                known = read_decisions(_text(path))
                 if any(text.note in notes for text in known):
-                    self._write(scope, {text: each for text, each in known.items() if text.note not in notes})
+                    _save(path, {text: each for text, each in known.items() if text.note not in notes})
 
     def _write(self, scope: str, decisions: Decisions) -> None:
-        path = self._paths[scope]
-        with telling("write", path):
-            write_atomically(path, written(decisions).encode("utf-8"))
+        _save(self._paths[scope], decisions)
 
     def _in(self, scope: str) -> Decisions:
         return read_decisions(_text(self._paths[scope]))
@@ -107,6 +105,11 @@ class Accepted:
             self._decisions = read_decisions(*map(_text, self._paths.values()))
             self._seen = seen
         return self._decisions
+
+
+def _save(path: Path, decisions: Decisions) -> None:
+    with telling("write", path):
+        write_atomically(path, written(decisions).encode("utf-8"))
 
 
 def _text(path: Path) -> str:
