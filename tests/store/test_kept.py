@@ -18,6 +18,7 @@ from tests.remains import BODY, REVISED, holding
 from tests.store.test_crash import age
 
 from anamnesis.notes import Memory, render
+from anamnesis.notes.acceptance import OWN
 from anamnesis.store import MemoryStore
 from anamnesis.store.purging import erase, purge
 
@@ -151,6 +152,15 @@ def test_a_purge_leaves_no_version(store: MemoryStore) -> None:
     assert bodies(store) == []
     assert bodies(store, "m") == ["other"]
     assert holding(store.root) == {}
+
+
+def test_a_purge_leaves_no_acceptance_also_of_another_login(store: MemoryStore) -> None:
+    store.put(note("one"))
+    store.accepted.decide([store.get("n")], OWN)
+    store.accepted.change_user(store.root / "accepted-1.txt", store.root / "accepted-2.txt")
+    assert store.accepted.exchanged() == {} and "\nn " in (store.root / "accepted-1.txt").read_text()
+    purge(store, "n")
+    assert "\nn " not in (store.root / "accepted-1.txt").read_text()
 
 
 def test_a_killed_purge_is_finished_by_the_erasure(tmp_path: Path) -> None:
