@@ -9,6 +9,7 @@ import pytest
 from tests.exchange.conftest import Machine, Machines
 from tests.exchange.small_hub import SmallHub, Space
 
+from anamnesis import review
 from anamnesis.inject import select_inject
 from anamnesis.notes.spaces import space_line, with_space
 from anamnesis.sync.conflicts import list_conflicts, resolve
@@ -285,3 +286,21 @@ def test_what_a_removed_member_takes_over_is_marked_as_the_others(team: Team, ma
         other = machine("three", "mate")
         other.sync()
         assert [each.is_unreviewed for each in other.store.origins(other.notes()).values()] == [True]
+
+
+def test_a_copy_of_what_no_session_was_told_is_told_on_no_machine_before_its_acceptance(
+    team: Team, machine: Machines
+) -> None:
+    """The project of a note need not belong to the space; in a project, an import would be told with a label."""
+    you, mate, _ = team
+    note = you.write("Shared.", project="lamp", extra=space_line("core"))
+    you.sync(), mate.sync()
+    move(mate, note)
+    mate.sync()
+    other = machine("three", "mate")
+    other.sync()
+    (copy,) = (each for each in other.notes() if each.id != note)
+    for each in (mate, other):
+        assert select_inject(each.store, project="lamp") == []
+    review.accept(other.store, copy.id)
+    assert [each.body for each in select_inject(other.store, project="lamp")] == ["Shared."]

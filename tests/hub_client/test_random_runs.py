@@ -42,7 +42,7 @@ from anamnesis.importers.machine import this_machine
 from anamnesis.importers.pipeline import run_import
 from anamnesis.inject import select_inject
 from anamnesis.notes import Memory, parse
-from anamnesis.notes.spaces import PERSONAL, space_of, with_space
+from anamnesis.notes.spaces import with_space
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.files import Trashed
 from anamnesis.store.purging import purge
@@ -344,16 +344,9 @@ class Run:
             f"{note.title}\n{note.body}"
             for project in PROJECTS
             for note in select_inject(machine.store, project=project, k=10_000, budget=10_000_000)
-            if note.project not in GIVEN and not self.is_taken_over(machine, note.id)
+            if note.project not in GIVEN
         ]
         return {word for text in found for word in WORD.findall(text) if not word.startswith("own")} - self.accepted
-
-    def is_taken_over(self, machine: Machine, id: str) -> bool:
-        """Whether the user has taken a note into their own space, of which this machine knows no other author.
-
-        It is the user's own there, as an act of theirs; a machine that knows its author holds it nevertheless.
-        """
-        return space_of(machine.store.get(id)).startswith(PERSONAL) and id not in machine.store.shared.of([id])
 
     def check_that_deleted_notes_stay_away(self) -> None:
         """When all have a note, and one deletes it, it is gone everywhere, whatever is done later."""

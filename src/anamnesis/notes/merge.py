@@ -9,7 +9,7 @@ from typing import Any
 from anamnesis.notes.foreign import Origin, as_foreign
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import render
-from anamnesis.notes.marks import LINKS, mark_values, with_marks
+from anamnesis.notes.marks import HELD, LINKS, mark_values, with_mark, with_marks
 from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory, without_ticking
 from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.notes.ulid import derived_id
@@ -17,6 +17,8 @@ from anamnesis.plain import one_line
 
 CONFLICT_TAG = "conflict"
 _LINK = "conflict_of"
+# Why a copy waits for a review.
+_COPIED = "It has the text of another member of a team."
 _LINK_LINE = re.compile(rf"^{_LINK}: *(\S+) *\n", re.MULTILINE)
 
 # Fields that must be unique on each machine, so the copy of a conflicting version does not have them.
@@ -186,10 +188,14 @@ def copy_of(note: Memory, space: str, origin: Origin | None = None) -> Memory:
     """The text of a note of a space as a note of the user's own; the id is the same on every machine.
 
     What another member wrote, and the user has not accepted, is marked as foreign: no machine has to know its author.
+    What no session was told is held there, too.
     """
     own = replace(
         with_space(without_conflict_tag(note), space),
         id=derived_id(note.updated_at, f"copy:{render(note)}"),
         engram={name: value for name, value in note.engram.items() if name not in _IDENTITY},
     )
-    return as_foreign(own, origin.source) if origin and origin.is_unreviewed else own
+    if not origin or not origin.is_unreviewed:
+        return own
+    copy = as_foreign(own, origin.source)
+    return with_mark(copy, HELD, _COPIED) if origin.is_held else copy
