@@ -6,6 +6,7 @@ import pytest
 from tests.hub.conftest import hub_url, postgres, running, shared
 from tests.hub.running import Client, RunningHub, text_of
 from tests.hub_client.conftest import People, Person
+from tests.sync.machine import bare
 
 from anamnesis.hub import accounts
 from anamnesis.hub.database import administrator
@@ -217,3 +218,23 @@ def test_a_new_login_after_a_restore_of_the_hub_is_the_same_login(running: Runni
     assert desk("sync").code == 0
     assert desk("space", "--json").json["waiting"] == []
     assert _texts(ida).count("mine") == 2
+
+
+def test_git_carries_the_notes_of_no_two_users(shared: RunningHub, desk: Person, person: People) -> None:
+    ann, ben = shared.user("ann"), shared.user("ben")
+    remote = bare(desk.folder / "remote.git")
+    assert desk("config", "set", "remote", str(remote)).code == 0
+    _log_in(desk, shared, ann)
+    desk.write("Diary", "ann's secret")
+    assert desk("sync").code == 0
+    ben.put("~ben", "SALARY", text_of("SALARY", "ben's secret"))
+    assert "git stops here" in _log_in(desk, shared, ben, "--keep-apart")
+    for client in (ben, ann):
+        done = desk("sync")
+        assert done.code == 1 and "git would carry the notes of both" in done.err
+        _log_in(desk, shared, ann if client is ben else ben, "--keep-apart")
+    other = person("other")
+    assert other("config", "set", "remote", str(remote)).code == 0
+    assert other("sync").code == 0
+    assert other.titles() == ["Diary"]
+    assert "ben's secret" not in _texts(ann)

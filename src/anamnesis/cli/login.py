@@ -66,7 +66,7 @@ def command(address: str, token_stdin: bool, insecure_http: bool, keep_apart: bo
         kept = counted(done.apart, "note that is here stays", "notes that are here stay")
         click.echo(f"{kept} with the login of {done.former.user} at {done.former.url}, and none is sent.")
         if remote := settings().remote:
-            click.echo(f"git goes on carrying all notes of this home to {without_password(remote)}.")
+            click.echo(f"git stops here: it would carry the notes of both users to {without_password(remote)}.")
     click.echo("Next: anamnesis sync", err=True)
 
 

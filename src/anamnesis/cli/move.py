@@ -8,7 +8,7 @@ import click
 
 from anamnesis.cli.metadata import change_notes
 from anamnesis.cli.options import as_json, note_id, project_option, space_option, yes_option
-from anamnesis.cli.spaces import departures, release, space_warnings
+from anamnesis.cli.spaces import check_known, departures, release, space_warnings
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import SCOPES, TYPES, Memory
 from anamnesis.notes.spaces import with_space
@@ -43,6 +43,8 @@ def command(note_ids: tuple[str, ...], space: str | None, yes: bool, as_json: bo
             )
         return {**changes, "extra": with_space(note, space).extra} if space else changes
 
+    if space:
+        check_known(space)
     leaves = bool(space) or given.get("scope") == "portable"
     notes = change_notes(note_ids, change, as_json=as_json, question="Sync", yes=yes or not leaves)
     if space:

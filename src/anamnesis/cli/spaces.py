@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anamnesis.age import age
 from anamnesis.cli.context import settings
 from anamnesis.cli.output import console
+from anamnesis.errors import InvalidArgument
 from anamnesis.notes.spaces import PERSONAL
 from anamnesis.plural import counted
 
@@ -84,6 +85,15 @@ def space_warnings(space: str | None) -> Iterator[str]:
         yield f"You had no space {space} at the last sync: the note stays here until you have one."
     elif roles[space] == "reader":
         yield f"You may only read the space {space}: the note stays here until you may write."
+
+
+def check_known(space: str) -> None:
+    """Refuse a space that this login did not have at the last sync: a note would leave its own for none."""
+    from anamnesis.exchange.standing import roles_here
+
+    roles = roles_here(settings().home)
+    if roles and not space.startswith(PERSONAL) and space not in roles:
+        raise InvalidArgument(f"You have no space {space}.", "`anamnesis space` lists yours, as of the last sync.")
 
 
 def departures(notes: Iterable[str], space: str = "", *, deletes: bool = False) -> list[str]:

@@ -80,12 +80,8 @@ def command(
         warnings = [*_warnings(store, note, older)]
         goes_to, readers = shared_space_of(store, note), who_reads(store, note)
     print_redacted(texts, note)
-    for line in [
-        *dict.fromkeys(reports),
-        *warnings,
-        *space_warnings(space or goes_to),
-        *([readers] if readers else []),
-    ]:
+    stays = [*space_warnings(space or goes_to)]
+    for line in [*dict.fromkeys(reports), *warnings, *(stays or filter(None, [readers]))]:
         click.echo(line, err=True)
     if as_json:
         print_json(as_dict(note) | ({"space": goes_to} if goes_to else {}))

@@ -107,9 +107,12 @@ def departures(home: Path, notes: Iterable[str], space: str = "", *, deletes: bo
     with closing(SharedNotes(home)) as shared:
         known = shared.of(leaving)
     authors = {note: each.author.replace(UNKNOWN, "Somebody") for note, each in known.items() if each.author}
-    said = []
+    roles, said = roles_here(home) or {}, []
     for name in sorted({*leaving.values()}):
         there = [note for note, each in leaving.items() if each == name]
+        if roles.get(name) == "reader":
+            said.append(f"You may only read the space {name}: its members keep {_named(there)}.")
+            continue
         others = [] if deletes else [note for note in there if note in authors]
         if own := [note for note in there if note not in others]:
             what = f"deletes {_named(own)} for all members of" if deletes else f"takes {_named(own)} out of"

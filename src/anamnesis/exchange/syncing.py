@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any
 
 from anamnesis.config import Settings
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.exchange import HubResult, exchange_notes, read_account, report_hub
 from anamnesis.exchange.result import NOTHING
 from anamnesis.exchange.standing import count_unsent
+from anamnesis.exchange.state import read_standing
+from anamnesis.plural import listed
 from anamnesis.store import MemoryStore
 from anamnesis.sync import SyncBackend, SyncResult, report, sync_store
 from anamnesis.sync.backend import Announce
@@ -58,6 +60,7 @@ def sync_both(
     settings.demand_config()
     is_compared = True
     try:
+        _refuse_two_users(store, settings)
         git = sync_store(store, backend)
     except _FAILURES as error:
         if _is_logged_out(store):
@@ -66,6 +69,17 @@ def sync_both(
     exchange = partial(exchange_notes, store, settings, announce=announce, retries=retries, purge=purge)
     hub = _exchange_or_fault(partial(exchange, is_compared=is_compared))
     return Synced(git, hub if hub is None or hub.reached else replace(hub, unsent=_unsent(store)))
+
+
+def _refuse_two_users(store: MemoryStore, settings: Settings) -> None:
+    """Refuse git for a home with the notes of two users: it would carry each one's to the other's repository."""
+    account = read_account(store.root) if settings.remote else None
+    others = read_standing(store.root, account).others if account else ()
+    if account and (users := sorted({each.user for each in others} - {account.user})):
+        raise InvalidArgument(
+            f"This home also has notes of {listed(users)}, and git would carry the notes of both.",
+            f"Use a home of its own for {account.user} (set ANAMNESIS_HOME), or anamnesis config unset remote.",
+        )
 
 
 def _unsent(store: MemoryStore) -> int:
