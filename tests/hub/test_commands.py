@@ -274,6 +274,10 @@ def test_the_audit_log_names_who_acted_and_what_members_did_to_notes(
         assert desk("move", plan, "--space", "~").code == 0
         assert desk("delete", rest).code == 0
         assert desk("sync").code == 0
+        assert desk("move", plan, "--space", "core").code == 0
+        assert desk("sync").code == 0
+        assert desk("delete", plan).code == 0
+        assert desk("sync").code == 0
         code = guest("/v1/device", {"machine": "laptop"}).json["user_code"]
         said(run("device", "approve", code, "--user", "guest", "--json"))
     said(run("export", "mate", str(tmp_path / "mate.jsonl"), "--json"))
@@ -296,6 +300,8 @@ def test_the_audit_log_names_who_acted_and_what_members_did_to_notes(
         ("mate", "note write", "core", rest, None),
         ("mate", "note write", "~mate", plan, None),
         ("mate", "note move", "core", plan, "~mate"),
+        ("mate", "note move", "~mate", plan, "core"),
+        ("mate", "note delete", "core", plan, None),
         ("mate", "note delete", "core", rest, None),
     }
     assert {each["facts"]["machine"] for each in entries if each["action"] == "note move"} == {"desk"}
@@ -303,7 +309,7 @@ def test_the_audit_log_names_who_acted_and_what_members_did_to_notes(
     with_no_notes = said(run("audit", "--no-notes", "--json"))["entries"]
     assert [each for each in entries if each["id"]] == with_no_notes
     by_mate = said(run("audit", "--space", "core", "--user", "mate", "-n", "2", "--json"))["entries"]
-    assert {each["action"] for each in by_mate} == {"note move", "note delete"}
+    assert {each["action"] for each in by_mate} == {"note write", "note delete"}
     erased = run("erase", "note", "core", plan, "-y").stdout
     assert erased.endswith("Versions of it are still in ~mate: erase them there too.\n")
     assert plan not in run("audit", "--space", "core", "--user", "mate", "--json").stdout

@@ -111,7 +111,9 @@ def restore_command(database: str, file: Path, log_file: Path | None, as_json: b
         ended = {"saved_at": since.saved_at, "tokens_ended": since.tokens}
         print_json({**restored, **ended, "repeated": since.repeated, "undone": since.undone})
         return
-    click.echo(f"Restored {counted(manifest.rows['notes'], 'note')} from {file}, as of {since.saved_at}.")
+    click.echo(
+        f"Restored {counted(manifest.rows['notes'], 'note')} from {file}. Its audit log ends at {since.saved_at}."
+    )
     if log is None:
         click.echo(f"Ended {counted(since.tokens, 'token')}: every member logs in again with a new one.")
         click.echo(

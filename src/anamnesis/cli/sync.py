@@ -153,7 +153,8 @@ def _draw_hub(hub: HubResult | None) -> None:
         _draw_direction("↓", "received", "cyan", hub.received)
         _draw_direction("↑", "sent", "green", hub.sent)
         for space, count in hub.sent_to.items():
-            screen.draw("  [bold]{}[/] to {}, whose members read them", counted(count, "note"), space)
+            them = "it" if count == 1 else "them"
+            screen.draw("  [bold]{}[/] to {}, whose members read {}", counted(count, "note"), space, them)
         if hub.detail != "synced":
             screen.print(f"≠ {hub.detail}", style="yellow")
         for sentence in hub.news:

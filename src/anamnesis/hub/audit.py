@@ -82,7 +82,8 @@ def entries(
     return [{**row, "at": row["at"].isoformat(timespec="seconds")} for row in rows]
 
 
-# A move is a deletion by somebody who had just written the note in another space. Erasures are entries of their own.
+# A move is a deletion by somebody who had just written the note in another space, where it then was. Erasures are
+# entries of their own.
 _OF_NOTES = """
 SELECT NULL::bigint AS id, v.at, v.author AS actor,
     CASE WHEN v.live THEN 'note write' WHEN moved.space IS NULL THEN 'note delete' ELSE 'note move' END AS action,
@@ -98,6 +99,10 @@ LEFT JOIN LATERAL (
     SELECT o.name AS space FROM anamnesis.spaces o JOIN anamnesis.versions w ON w.space = o.id AND w.id = v.id
     WHERE NOT v.live AND o.id <> v.space AND w.author = v.author AND w.text IS NOT NULL
         AND w.at BETWEEN v.at - interval '1 day' AND v.at
+        AND NOT EXISTS (
+            SELECT FROM anamnesis.versions x
+            WHERE x.space = w.space AND x.id = w.id AND x.version > w.version AND x.at <= v.at AND x.text IS NULL
+        )
     ORDER BY w.at DESC LIMIT 1
 ) AS moved ON true
 ORDER BY v.at DESC, v.version DESC
