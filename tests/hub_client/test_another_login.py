@@ -233,6 +233,8 @@ def test_git_carries_the_notes_of_no_two_users(shared: RunningHub, desk: Person,
         done = desk("sync")
         assert done.code == 1 and "git would carry the notes of both" in done.err
         _log_in(desk, shared, ann if client is ben else ben, "--keep-apart")
+    desk("logout")
+    assert "git would carry the notes of both" in desk("sync").err
     other = person("other")
     assert other("config", "set", "remote", str(remote)).code == 0
     assert other("sync").code == 0

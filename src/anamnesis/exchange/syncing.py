@@ -13,7 +13,7 @@ from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.exchange import HubResult, exchange_notes, read_account, report_hub
 from anamnesis.exchange.result import NOTHING
 from anamnesis.exchange.standing import count_unsent
-from anamnesis.exchange.state import read_standing
+from anamnesis.exchange.state import last_account, read_standing
 from anamnesis.plural import listed
 from anamnesis.store import MemoryStore
 from anamnesis.sync import SyncBackend, SyncResult, report, sync_store
@@ -73,7 +73,7 @@ def sync_both(
 
 def _refuse_two_users(store: MemoryStore, settings: Settings) -> None:
     """Refuse git for a home with the notes of two users: it would carry each one's to the other's repository."""
-    account = read_account(store.root) if settings.remote else None
+    account = last_account(store.root) if settings.remote else None  # also after a logout
     others = read_standing(store.root, account).others if account else ()
     if account and (users := sorted({each.user for each in others} - {account.user})):
         raise InvalidArgument(
