@@ -89,13 +89,11 @@ class SessionStart(NamedTuple):
 def session_start(
     store: MemoryStore, *, project: str, budget: int, at_hand: Sequence[str] = (), notice: str = ""
 ) -> SessionStart:
-    """What a new session is told: notices, and the notes that fit into what these leave of the budget."""
+    """What a new session is told: first the notices, then as many notes as the rest of the budget holds."""
     from anamnesis.notes.fence import ids_in
-    from anamnesis.store.spaces import spaces_of_project  # which the hook at a prompt does not need
+    from anamnesis.store.spaces import space_of_project  # which the hook at a prompt does not need
 
-    spaces = spaces_of_project(store, project)
-    space = spaces[0] if len(spaces) == 1 else ""
-    if space:
+    if space := space_of_project(store, project):
         notice += _SHARED.format(space)
     notes = select_inject(store, project=project, budget=budget, at_hand=at_hand)
     text = notice + render_inject(notes, budget - len(notice))

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
-from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, Elsewhere, HubState, Space, Waiting
+from anamnesis.exchange.state import UNKNOWN_HASH, Agreed, Elsewhere, HubState, Space, Waiting, personal_space
 from anamnesis.notes import SCOPES, TYPES, Memory, check_id, check_readable, parse, render
 from anamnesis.notes.acceptance import Text, text_of
 from anamnesis.notes.merge import conflict_of, copy_of, set_aside, without_conflict_tag
@@ -407,7 +407,7 @@ class Receiver:
     @property
     def personal(self) -> str:
         """The name of the user's own space."""
-        return next((space.name for space in self.spaces.values() if space.is_personal), PERSONAL)
+        return personal_space(self.spaces)
 
     def copy(self, note: Memory, space: str, target: str) -> Memory:
         """A note of the user's own with the text of one of a space; on this machine, it keeps the author."""

@@ -13,7 +13,7 @@ from itertools import islice
 from anamnesis.exchange.client import HubFull, HubRefused, HubUnreachable, Incoming, Json, Outgoing, incoming
 from anamnesis.exchange.local import Local, read_local, unreadable_ids
 from anamnesis.exchange.receiving import CLAIMED, Receiver, titled
-from anamnesis.exchange.state import Agreed, Elsewhere, Space, Waiting
+from anamnesis.exchange.state import Agreed, Elsewhere, Space, Waiting, personal_space
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
 from anamnesis.notes.spaces import PERSONAL, is_shared, space_of
@@ -314,7 +314,7 @@ def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> st
     A note stays in its space until it names another one; a new note that names none is the user's own. Its project
     does not count here: whoever writes a note for a team's space by way of its project writes the space into it.
     """
-    personal = next((space.name for space in spaces.values() if space.is_personal), PERSONAL)
+    personal = personal_space(spaces)
     named = personal if space_of(note).startswith(PERSONAL) else space_of(note)
     if named and (home is None or space_of(note) != home.named):
         return named

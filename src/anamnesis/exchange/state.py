@@ -61,6 +61,11 @@ class Space(NamedTuple):
         return self.is_personal, self.name
 
 
+def personal_space(spaces: Mapping[str, Space]) -> str:
+    """The name of the user's own space."""
+    return next((space.name for space in spaces.values() if space.is_personal), PERSONAL)
+
+
 class Elsewhere(NamedTuple):
     """The space of another login of this home that has a note, and the hash of the file that they agreed on."""
 
@@ -369,7 +374,7 @@ class HubState:
         return [space for (space,) in rows]
 
     def mark_told(self, projects: Mapping[str, Collection[str]], news: Iterable[str] = ()) -> None:
-        """Record that the user was told of the invitations, of these projects of the spaces, and these news."""
+        """Record that the user knows of all invitations, and of these projects and news."""
         self._change("UPDATE invitations SET told = 1 WHERE account = ?", [(self.number,)])
         self._change(
             "UPDATE spaces SET projects = ? WHERE account = ? AND name = ?",

@@ -25,7 +25,7 @@ from anamnesis.notes import Memory
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.recording import record
-from anamnesis.store.spaces import spaces_of_project
+from anamnesis.store.spaces import space_of_project
 from anamnesis.vault import open_vault
 from anamnesis.working_copies import remember
 
@@ -89,7 +89,7 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
 def _space(notes: MemoryStore, project: str, event: Event, home: Path) -> str:
     """The shared space that gets the session's note: the one that the session was told of; "" if of none."""
     space = told_space(home, text_of(event, "session_id"))
-    return space if space and spaces_of_project(notes, project) == [space] else ""
+    return space if space and space_of_project(notes, project) == space else ""
 
 
 def _source(event: Event, options: dict[str, str]) -> str:

@@ -41,7 +41,7 @@ def has_started(home: Path, session: str) -> bool:
 
 
 def record_told(home: Path, session: str, space: str) -> None:
-    """Record that a session was told that its summary goes to a shared space."""
+    """Record the shared space that a session was told of: its summary goes there."""
     record_received(home, _of_space(session), {space})
 
 

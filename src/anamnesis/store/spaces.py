@@ -41,6 +41,12 @@ def spaces_of_project(store: MemoryStore, project: str) -> list[str]:
     return spaces if all(map(is_shared, spaces)) else []
 
 
+def space_of_project(store: MemoryStore, project: str) -> str:
+    """The one shared space that gets the user's new notes of a project; "" if none has it, or several."""
+    spaces = spaces_of_project(store, project)
+    return spaces[0] if len(spaces) == 1 else ""
+
+
 def in_space_of_project(store: MemoryStore, note: Memory) -> Memory:
     """A new note with a line for the one shared space that its project belongs to; the caller says where it goes.
 
@@ -48,8 +54,8 @@ def in_space_of_project(store: MemoryStore, note: Memory) -> Memory:
     """
     if note.scope != _PORTABLE or space_of(note):
         return note
-    spaces = spaces_of_project(store, note.project)
-    return with_space(note, spaces[0]) if len(spaces) == 1 else note
+    space = space_of_project(store, note.project)
+    return with_space(note, space) if space else note
 
 
 def lines_of_project(store: MemoryStore, project: str, scope: str, extra: dict[str, str]) -> dict[str, str]:

@@ -123,7 +123,7 @@ def _merged(result: Integration, base: File | None, one: File | None, two: File 
     if one is None or two is None:
         left = one or two
         if left and (note := left.memory) and is_shared(space_of(note)):
-            # It may be another member's, which only an exchange knows: no session is told it unseen.
+            # It may be another member's, as only an exchange knows, so it waits for a review.
             note = with_mark(with_space(note, OWN), HELD, marks_of(note).get(HELD) or _TAKEN_OUT)
             left = File(left.path, render(note).encode("utf-8"))
         return [left]
